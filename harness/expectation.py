@@ -1,0 +1,145 @@
+"""What a case expects of a cell, and what an observation means against it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from harness.case import Bug, Case
+from harness.outcome import BAD, Observation, Outcome, Verdict
+
+
+@dataclass(frozen=True)
+class Where:
+    """The environment, device and backend of a cell, as far as expectations depend on them.
+
+    `torch` and `python` are public versions, such as ``2.13.0`` and ``3.11.7``.
+    """
+
+    torch: str
+    python: str
+    device: str
+    backend: str
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The verdict, and a sentence that says why."""
+
+    verdict: Verdict
+    reason: str
+    bug: Bug | None = None
+
+
+@lru_cache(maxsize=4096)
+def public(version: str) -> str:
+    """The public part of a version: ``2.13.0`` for ``2.13.0+cpu``."""
+    return Version(version).public
+
+
+@lru_cache(maxsize=65536)
+def _contains(specifiers: SpecifierSet, version: str) -> bool:
+    # Nightlies and release candidates are releases like any other here.
+    return specifiers.contains(version, prereleases=True)
+
+
+def is_available(case: Case, torch: str) -> bool:
+    """Whether the API of the case exists in that release (``requires-torch``)."""
+    return _contains(case.requires_torch, torch)
+
+
+def applies(bug: Bug, check: str, where: Where) -> bool:
+    """Whether the entry speaks of this cell, its backend left aside."""
+    return (
+        bug.check in (None, check)
+        and bug.device in (None, where.device)
+        and _contains(bug.torch, where.torch)
+        and _contains(bug.python, where.python)
+    )
+
+
+def expected_bug(case: Case, check: str, where: Where) -> Bug | None:
+    """The first entry that applies; None where the check is expected to pass.
+
+    Entries speak of the backends the header names. A backend it does not name (a vendor's own, or
+    ``aot_eager`` to see which layer has the bug) is expected to pass.
+    """
+    if where.backend not in case.backends:
+        return None
+    for bug in case.bugs:
+        if bug.backend in (None, where.backend) and applies(bug, check, where):
+            return bug
+    return None
+
+
+def has_identity(bug: Bug, seen: Observation) -> bool:
+    """Whether the failure seen is the documented one."""
+    return (
+        seen.outcome == bug.outcome
+        and (bug.error is None or bug.error.removeprefix("builtins.") == seen.error_type)
+        and (bug.signal is None or bug.signal == seen.signal)
+        and (bug.match is None or re.search(bug.match, seen.message) is not None)
+    )
+
+
+def judge(case: Case, check: str, where: Where, seen: Observation) -> Judgement:
+    """The verdict on what was seen in one cell."""
+    if seen.outcome is Outcome.SKIP:
+        return Judgement(Verdict.SKIP, seen.message)
+    if seen.outcome is Outcome.ERROR:
+        return Judgement(Verdict.ERROR, seen.message)
+    bug = expected_bug(case, check, where)
+    if bug is None:
+        return _judge_unlisted(case, check, where, seen)
+    if seen.outcome is Outcome.PASS:
+        if case.flaky:
+            return Judgement(Verdict.FLAKY, f"passed this time; the case says it is flaky: {case.issue}", bug)
+        return Judgement(Verdict.XPASS, xpass_advice(case, check, where, bug), bug)
+    if has_identity(bug, seen):
+        if bug.blocked:
+            return Judgement(Verdict.SKIP, f"blocked by another limitation: {seen.summary}", bug)
+        return Judgement(Verdict.XFAIL, f"{case.issue} {seen.summary}", bug)
+    reason = (
+        f"a different failure than the documented one\n"
+        f"  documented: {bug.identity} ({case.path.name}:{bug.line})\n"
+        f"  seen:       {seen.summary}"
+    )
+    return Judgement(Verdict.FAIL, reason, bug)
+
+
+def _judge_unlisted(case: Case, check: str, where: Where, seen: Observation) -> Judgement:
+    if seen.outcome is Outcome.PASS:
+        return Judgement(Verdict.PASS, "passed")
+    assert seen.outcome in BAD
+    if where.backend not in case.backends:
+        for bug in case.bugs:
+            if applies(bug, check, where) and has_identity(bug, seen):
+                return Judgement(
+                    Verdict.XFAIL, f"backend {where.backend} shows {case.issue} too: {seen.summary}", bug
+                )
+    reason = f"expected to pass on torch {where.torch}, {where.device}, {where.backend}\n  seen: {seen.summary}"
+    return Judgement(Verdict.FAIL, reason)
+
+
+def xpass_advice(case: Case, check: str, where: Where, bug: Bug) -> str:
+    """What a maintainer does when a documented failure is gone."""
+    number = case.issue.rstrip("/").rsplit("/", 1)[-1]
+    kind = "a limitation" if bug.blocked else "the documented bug"
+    lines = [
+        f"{case.id}::{check} passed, but {kind} was expected: fixed?",
+        f"  expected: {bug.identity}",
+        "  seen:     pass",
+        f"  first release known to pass here: torch {where.torch}",
+        f"  edit:     {case.path}:{bug.line}: end this entry's torch = \"{bug.torch}\" before {where.torch}",
+        f"  find it:  pt2bugs bisect {case.id}",
+    ]
+    if not bug.blocked:
+        lines.append(
+            f"  close:    \"#{number} no longer reproduces on torch {where.torch} "
+            f"({where.device}, {where.backend}).\" at {case.issue}"
+        )
+    return "\n".join(lines)

@@ -1,0 +1,663 @@
+"""One cell in one forked child, whatever the child does.
+
+A *zygote* is forked from the pytest process. It imports torch once, and forks a child per cell. Where the
+system allows it the zygote is process 1 of its own PID namespace: no child can see, signal or outlive it,
+and one ``kill(-1)`` ends everything a cell left behind, sessions of its own included. Elsewhere it is a
+child subreaper and walks the process tree. pytest itself never imports torch, so neither a crash at
+import nor a child that kills its parent can take the run and its results along.
+
+The child reports over a pipe of its own; the zygote enforces deadline, memory and process count from
+outside, and tells the pytest process how the child ended. No report, no pass.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import json
+import os
+import re
+import resource
+import secrets
+import select
+import shutil
+import signal
+import socket
+import stat
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from harness.outcome import OUTPUT_LIMIT
+
+_CLONE_NEWNS, _CLONE_NEWUSER, _CLONE_NEWPID = 0x00020000, 0x10000000, 0x20000000
+_MS_REC, _MS_PRIVATE = 0x4000, 0x40000
+_MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 2, 4, 8
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+GRACE_S = 5.0
+"""From the soft timeout, which can still dump the stack, to the end of the child."""
+START_S = 180.0
+"""For what comes before the check: imports of the case file, or of torch in a fresh interpreter."""
+LEAVE_S = 10.0
+"""For a child that has reported to be gone."""
+MAX_PROCESSES = 512
+MAX_FILE_MIB = 1024
+_POLL_S = 0.1
+_TAIL_BYTES = 16 * OUTPUT_LIMIT
+_FRAME_LIMIT = 4 * 1024 * 1024
+
+_CREDENTIAL = re.compile(
+    r"TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|AUTH|COOKIE|SESSION",
+    re.IGNORECASE,
+)
+
+
+class IsolationError(Exception):
+    """The zygote could not be started, or went away.
+
+    Cause: torch does not import, the system is out of processes or memory, something killed it.
+    Remedy: the message carries its last words; ``python -c 'import torch'`` in that environment shows more.
+    """
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a cell may use: seconds for the check, MiB above what the imported torch uses."""
+
+    timeout_s: float
+    memory_mib: int | None
+
+
+@dataclass
+class Ending:
+    """How a child ended.
+
+    `frames` are the objects it reported, by kind. `stopped` says why it was killed: ``deadline``,
+    ``start``, ``memory``, ``processes``, ``lost`` (the zygote went away), or empty if it left by itself.
+    """
+
+    frames: dict[str, Any] = field(default_factory=dict)
+    stopped: str = ""
+    signal: int | None = None
+    exit_status: int | None = None
+    duration_s: float = 0.0
+    peak_rss_mb: float = 0.0
+    output_tail: str = ""
+    detail: str = ""
+
+
+class Channel:
+    """The child's side of the private report pipe.
+
+    A frame is one line: a nonce, the kind, a JSON object. The nonce keeps bytes that a check writes to
+    descriptors it does not own from being read as a report.
+    """
+
+    def __init__(self, fd: int, nonce: str) -> None:
+        self.fd, self.nonce = fd, nonce
+
+    def send(self, kind: str, value: Any) -> None:
+        data = f"{self.nonce} {kind} {json.dumps(value)}\n".encode()
+        while data:
+            data = data[os.write(self.fd, data) :]
+
+    def to_env(self) -> str:
+        return f"{self.fd}:{self.nonce}"
+
+    @classmethod
+    def from_env(cls, text: str) -> Channel:
+        fd, nonce = text.split(":")
+        return cls(int(fd), nonce)
+
+
+def _parse_frames(data: bytes, nonce: str) -> dict[str, Any]:
+    frames: dict[str, Any] = {}
+    for line in data.split(b"\n")[:-1]:
+        # What a check wrote into the pipe without a newline may stand before a frame.
+        _, found, frame = line.partition(nonce.encode() + b" ")
+        kind, _, text = frame.partition(b" ")
+        if found:
+            with contextlib.suppress(ValueError):
+                frames[kind.decode()] = json.loads(text)
+    return frames
+
+
+Prepare = Callable[[Path], dict[str, Any]]
+Body = Callable[[dict[str, Any], Channel], None]
+
+
+class Zygote:
+    """Starts the zygote, and asks it to run one child after the other.
+
+    Args:
+        prepare: runs once in the zygote; gets its folder, returns facts about the environment.
+        body: runs in every child with the request and the channel to report on; may exec.
+    """
+
+    def __init__(self, prepare: Prepare, body: Body) -> None:
+        self._prepare, self._body = prepare, body
+        self._socket: socket.socket | None = None
+        self._pid = 0
+        self._scratch: Scratch | None = None
+        self.facts: dict[str, Any] = {}
+
+    def start(self) -> dict[str, Any]:
+        """Start it if it does not run, and return the facts `prepare` gave.
+
+        Raises:
+            IsolationError: `prepare` failed, or the zygote died in it.
+        """
+        if self._socket is not None:
+            return self.facts
+        self._scratch = Scratch.create()
+        ours, theirs = socket.socketpair()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self._pid = os.fork()
+        if self._pid == 0:
+            try:
+                ours.close()
+                _enter(theirs, self._scratch.path, self._prepare, self._body)
+            finally:
+                os._exit(70)
+        theirs.close()
+        self._socket = ours
+        hello = self._receive(START_S * 2)
+        if hello is None or "failed" in hello:
+            words = hello["failed"] if hello else self._last_words()
+            self.close()
+            raise IsolationError(words)
+        self.facts = hello["facts"]
+        return self.facts
+
+    def run(self, request: dict[str, Any], limits: Limits) -> Ending:
+        """Run one child. The zygote is started, or started again after a loss, when needed.
+
+        Raises:
+            IsolationError: it cannot be started.
+        """
+        self.start()
+        assert self._socket is not None
+        began = time.monotonic()
+        try:
+            self._socket.sendall(json.dumps({"request": request, "limits": asdict(limits)}).encode() + b"\n")
+        except OSError:
+            reply = None
+        else:
+            # The zygote keeps the deadline. This one is for a zygote that cannot.
+            reply = self._receive(START_S + limits.timeout_s + GRACE_S + LEAVE_S + 60)
+        if reply is None:
+            words = self._last_words()
+            self.close()
+            return Ending(stopped="lost", duration_s=time.monotonic() - began, detail=words)
+        return Ending(**reply)
+
+    def learn(self, modules: list[str]) -> None:
+        """Have the zygote import these modules, so that later children find them imported."""
+        if self._socket is not None:
+            with contextlib.suppress(OSError):
+                self._socket.sendall(json.dumps({"import": modules}).encode() + b"\n")
+                self._receive(START_S)
+
+    def close(self) -> None:
+        """End the zygote and everything below it, and remove its folder."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+        if self._pid:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._pid, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(self._pid, 0)
+            self._pid = 0
+        if self._scratch is not None:
+            self._scratch.remove()
+            self._scratch = None
+
+    def _receive(self, timeout_s: float) -> dict[str, Any] | None:
+        assert self._socket is not None
+        deadline = time.monotonic() + timeout_s
+        data = b""
+        while not data.endswith(b"\n"):
+            self._socket.settimeout(max(0.01, deadline - time.monotonic()))
+            try:
+                chunk = self._socket.recv(1 << 20)
+            except (OSError, TimeoutError):
+                return None
+            if not chunk:
+                return None
+            data += chunk
+        reply: dict[str, Any] = json.loads(data)
+        return reply
+
+    def _last_words(self) -> str:
+        assert self._scratch is not None
+        with contextlib.suppress(ChildProcessError):
+            _, status = os.waitpid(self._pid, os.WNOHANG)
+            how = f"status {status}" if status else "no status"
+        words = _tail(self._scratch.path / "zygote.log").strip()
+        return f"the process that imports torch went away ({how})" + (f":\n{words}" if words else "")
+
+
+class Scratch:
+    """A temporary folder that outlives no run: the next run removes what a killed one left."""
+
+    PREFIX = "pt2bugs-"
+
+    def __init__(self, path: Path, lock: int) -> None:
+        self.path, self._lock = path, lock
+
+    @classmethod
+    def create(cls) -> Scratch:
+        base = Path(tempfile.gettempdir())
+        for old in base.glob(f"{cls.PREFIX}*"):
+            with contextlib.suppress(OSError):
+                if old.stat().st_uid == os.getuid() and cls._is_abandoned(old):
+                    _remove_tree(old)
+        path = Path(tempfile.mkdtemp(prefix=cls.PREFIX))
+        lock = os.open(path / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return cls(path, lock)
+
+    @staticmethod
+    def _is_abandoned(path: Path) -> bool:
+        try:
+            lock = os.open(path / "lock", os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return time.time() - path.stat().st_mtime > 3600
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        finally:
+            os.close(lock)
+        return True
+
+    def remove(self) -> None:
+        os.close(self._lock)
+        _remove_tree(self.path)
+
+
+# --- in the zygote ------------------------------------------------------------------------------------
+
+
+def _enter(control: socket.socket, folder: Path, prepare: Prepare, body: Body) -> None:
+    """Become the zygote: in a PID namespace of its own if that can be had, else as a subreaper."""
+    _die_with_parent()
+    os.setsid()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if not _own_namespace():
+        _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        _serve(control, folder, prepare, body, Reaper(namespace=False))
+        return
+    first = os.fork()
+    if first == 0:
+        _die_with_parent()
+        try:
+            private_proc = _mount_proc()
+            _serve(control, folder, prepare, body, Reaper(namespace=True, private_proc=private_proc))
+        finally:
+            os._exit(70)
+    control.close()
+    _, status = os.waitpid(first, 0)
+    os._exit(os.waitstatus_to_exitcode(status) & 0x7F)
+
+
+def _die_with_parent() -> None:
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def _own_namespace() -> bool:
+    """Whether children from now on live in a new PID namespace. Without root this takes a user namespace."""
+    if os.environ.get("PT2BUGS_NO_NAMESPACE"):
+        return False
+    if _libc.unshare(_CLONE_NEWPID | _CLONE_NEWNS) == 0:
+        return True
+    uid, gid = os.getuid(), os.getgid()
+    if _libc.unshare(_CLONE_NEWUSER | _CLONE_NEWPID | _CLONE_NEWNS) != 0:
+        return False
+    with contextlib.suppress(OSError):
+        Path("/proc/self/setgroups").write_text("deny")
+        Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
+        Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
+    return True
+
+
+def _mount_proc() -> bool:
+    """Give the namespace its own /proc, so that a process finds itself there under its own number."""
+    if _libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None) != 0:
+        return False
+    return bool(_libc.mount(b"proc", b"/proc", b"proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC, None) == 0)
+
+
+@dataclass(frozen=True)
+class Reaper:
+    """Knows, counts and ends every process below the zygote."""
+
+    namespace: bool
+    private_proc: bool = False
+
+    def members(self) -> list[str]:
+        """Process numbers, as /proc shows them, of all processes below the zygote."""
+        if self.private_proc:
+            return [name for name in os.listdir("/proc") if name.isdigit() and name != "1"]  # noqa: PTH208
+        found: list[str] = []
+        todo = [os.readlink("/proc/self")]  # noqa: PTH115
+        while todo:
+            pid = todo.pop()
+            children = _read(f"/proc/{pid}/task/{pid}/children").split()
+            found += children
+            todo += children
+        return found
+
+    def kill_all(self) -> bool:
+        """End every process below the zygote, and wait for them. False if some would not go."""
+        deadline = time.monotonic() + LEAVE_S
+        while True:
+            if self.namespace:
+                assert os.getpid() == 1
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(-1, signal.SIGKILL)
+            else:
+                for pid in self.members():
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(int(pid), signal.SIGKILL)
+            try:
+                while os.waitpid(-1, os.WNOHANG)[0]:
+                    pass
+            except ChildProcessError:
+                return True
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.001)
+
+    def resident_mib(self, members: list[str]) -> float:
+        """Memory that the processes hold between them, in MiB; shared pages count once, as the zygote's."""
+        pages = 0
+        for pid in members:
+            fields = _read(f"/proc/{pid}/statm").split()
+            if len(fields) > 2:
+                pages += int(fields[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="ascii", errors="replace") as file:  # noqa: PTH123
+            return file.read()
+    except OSError:
+        return ""
+
+
+def _serve(control: socket.socket, folder: Path, prepare: Prepare, body: Body, reaper: Reaper) -> None:
+    _detach(folder / "zygote.log", keep=control.fileno())
+    try:
+        facts = prepare(folder)
+    except BaseException as error:
+        words = "".join(traceback.format_exception_only(type(error), error)).strip()
+        traceback.print_exc()
+        _send(control, {"failed": words})
+        return
+    _send(control, {"facts": facts})
+    with control.makefile("rb") as requests:
+        for line in requests:
+            message = json.loads(line)
+            if "import" in message:
+                _import_all(message["import"])
+                _send(control, {})
+            else:
+                limits = Limits(**message["limits"])
+                _send(control, asdict(_run_child(control, folder, message["request"], limits, body, reaper)))
+
+
+def _send(control: socket.socket, value: dict[str, Any]) -> None:
+    control.sendall(json.dumps(value).encode() + b"\n")
+
+
+def _import_all(modules: list[str]) -> None:
+    for name in modules:
+        # A module may be importable only in the state it was met in; children then import it themselves.
+        with contextlib.suppress(BaseException):
+            __import__(name)
+
+
+def _detach(log: Path, keep: int) -> None:
+    """No terminal, no descriptors and no credentials from here on."""
+    for fd, path, flags in (
+        (0, os.devnull, os.O_RDONLY),
+        (1, str(log), os.O_WRONLY | os.O_CREAT | os.O_APPEND),
+        (2, str(log), os.O_WRONLY | os.O_CREAT | os.O_APPEND),
+    ):
+        opened = os.open(path, flags, 0o600)
+        os.dup2(opened, fd)
+        os.close(opened)
+    limit = os.sysconf("SC_OPEN_MAX")
+    os.closerange(3, keep)
+    os.closerange(keep + 1, limit)
+    _reopen_streams()
+    for name in [name for name in os.environ if _CREDENTIAL.search(name)]:
+        del os.environ[name]
+
+
+def _reopen_streams() -> None:
+    """Text streams over descriptors 1 and 2, whatever pytest had put in their place."""
+    for fd, name in ((1, "stdout"), (2, "stderr")):
+        stream = open(fd, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: PTH123, SIM115
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: PTH123, SIM115
+
+
+def _run_child(
+    control: socket.socket,
+    folder: Path,
+    request: dict[str, Any],
+    limits: Limits,
+    body: Body,
+    reaper: Reaper,
+) -> Ending:
+    home = Path(tempfile.mkdtemp(prefix="cell-", dir=folder))
+    reader, writer = os.pipe()
+    channel = Channel(writer, secrets.token_hex(8))
+    baseline = _data_bytes()
+    began = time.monotonic()
+    pid = os.fork()
+    if pid == 0:
+        status = 71
+        try:
+            os.close(reader)
+            os.close(control.fileno())
+            _become_cell(home, limits, baseline)
+            body(request, channel)
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            with contextlib.suppress(BaseException):
+                sys.stdout.flush()
+                sys.stderr.flush()
+            os._exit(status)
+    os.close(writer)
+    try:
+        ending = _supervise(pid, reader, channel.nonce, limits, reaper, began)
+        if not reaper.kill_all():
+            ending.detail = "a process of this cell could not be ended"
+    finally:
+        os.close(reader)
+    ending.output_tail = _tail(home / "output")
+    _remove_tree(home)
+    return ending
+
+
+def _data_bytes() -> int:
+    match = re.search(r"VmData:\s+(\d+) kB", _read("/proc/self/status"))
+    return int(match[1]) * 1024 if match else 0
+
+
+def _supervise(
+    pid: int, reader: int, nonce: str, limits: Limits, reaper: Reaper, began: float
+) -> Ending:
+    """Watch one child to its end; kill it when it is over a limit."""
+    os.set_blocking(reader, False)
+    watch = [reader]
+    pidfd = None
+    with contextlib.suppress(OSError, AttributeError):
+        pidfd = os.pidfd_open(pid)
+        watch.append(pidfd)
+    ending = Ending()
+    data = b""
+    base_mib = reaper.resident_mib(["self"])
+    deadline, why = began + START_S, "start"
+    started = reported = False
+    next_poll = began + _POLL_S
+    try:
+        while True:
+            pause = min(deadline, next_poll) - time.monotonic()
+            ready, _, _ = select.select(watch, [], [], max(0.0, pause if pidfd else min(pause, 0.005)))
+            if reader in ready:
+                chunk = _read_some(reader)
+                if chunk is None:
+                    watch.remove(reader)
+                elif len(data) < _FRAME_LIMIT:
+                    data += chunk
+                    if not started and f"{nonce} started".encode() in data:
+                        started = True
+                        deadline, why = time.monotonic() + limits.timeout_s + GRACE_S, "deadline"
+                    if not reported and f"{nonce} report".encode() in data and data.endswith(b"\n"):
+                        reported = True
+                        deadline, why = time.monotonic() + LEAVE_S, "leave"
+            if pidfd is None or pidfd in ready:
+                done, status, usage = os.wait4(pid, os.WNOHANG)
+                if done:
+                    break
+            now = time.monotonic()
+            if now >= next_poll and not ending.stopped:
+                next_poll = now + _POLL_S
+                members = reaper.members()
+                if len(members) > MAX_PROCESSES:
+                    ending.stopped = "processes"
+                elif limits.memory_mib is not None and (
+                    reaper.resident_mib(members) > limits.memory_mib + base_mib * len(members)
+                ):
+                    ending.stopped = "memory"
+            if now >= deadline and not ending.stopped:
+                ending.stopped = why
+            if ending.stopped:
+                os.kill(pid, signal.SIGKILL)
+                next_poll = deadline = now + 3600
+    finally:
+        if pidfd is not None:
+            os.close(pidfd)
+    ending.duration_s = time.monotonic() - began
+    while (chunk := _read_some(reader)) and len(data) < _FRAME_LIMIT:
+        data += chunk
+    ending.frames = _parse_frames(data, nonce)
+    ending.peak_rss_mb = usage.ru_maxrss / 1024
+    code = os.waitstatus_to_exitcode(status)
+    if code < 0:
+        ending.signal = -code
+    else:
+        ending.exit_status = code
+    return ending
+
+
+def _read_some(fd: int) -> bytes | None:
+    """What the pipe holds; empty if nothing yet, None at its end."""
+    try:
+        return os.read(fd, 1 << 16) or None
+    except BlockingIOError:
+        return b""
+
+
+# --- in the child -------------------------------------------------------------------------------------
+
+
+def _become_cell(home: Path, limits: Limits, baseline: int) -> None:
+    """A session, a folder, a HOME, caches and limits of its own."""
+    _die_with_parent()
+    os.setsid()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    output = os.open(home / "output", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.close(output)
+    _reopen_streams()
+    for name, folder in (
+        ("HOME", "home"),
+        ("TMPDIR", "tmp"),
+        ("XDG_CACHE_HOME", "home/.cache"),
+        ("TORCHINDUCTOR_CACHE_DIR", "inductor"),
+        ("TRITON_CACHE_DIR", "triton"),
+    ):
+        path = home / folder
+        path.mkdir(parents=True, exist_ok=True)
+        os.environ[name] = str(path)
+    work = home / "work"
+    work.mkdir()
+    os.chdir(work)
+    tempfile.tempdir = None
+    sys.dont_write_bytecode = True
+    _limit(resource.RLIMIT_CORE, 0)
+    _limit(resource.RLIMIT_FSIZE, MAX_FILE_MIB << 20)
+    _limit(resource.RLIMIT_NPROC, 4 * MAX_PROCESSES)
+    if limits.memory_mib is not None:
+        # Twice over: the supervisor sees resident memory only now and then, this one holds at once.
+        _limit(resource.RLIMIT_DATA, baseline + (limits.memory_mib << 20))
+
+
+def _limit(which: int, value: int) -> None:
+    _, hard = resource.getrlimit(which)
+    if hard != resource.RLIM_INFINITY:
+        value = min(value, hard)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(which, (value, value))
+
+
+def exec_cell(argv: list[str], channel: Channel, env: dict[str, str]) -> NoReturn:
+    """Replace the child by a fresh interpreter that reports on the same channel."""
+    os.set_inheritable(channel.fd, True)
+    os.execve(argv[0], argv, {**os.environ, **env, CHANNEL_VARIABLE: channel.to_env()})
+
+
+CHANNEL_VARIABLE = "PT2BUGS_CHANNEL"
+
+
+# --- files --------------------------------------------------------------------------------------------
+
+
+def _tail(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            file.seek(0, os.SEEK_END)
+            file.seek(max(0, file.tell() - _TAIL_BYTES))
+            return file.read().decode("utf-8", errors="backslashreplace")
+    except OSError:
+        return ""
+
+
+def _walk_folders(path: Path) -> Iterator[Path]:
+    yield path
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(path):
+            if entry.is_dir(follow_symlinks=False):
+                yield from _walk_folders(Path(entry.path))
+
+
+def _remove_tree(path: Path) -> None:
+    """Remove a folder, also where a check took away its own permissions."""
+    shutil.rmtree(path, ignore_errors=True)
+    if path.exists():
+        for folder in _walk_folders(path):
+            with contextlib.suppress(OSError):
+                folder.chmod(stat.S_IRWXU)
+        shutil.rmtree(path, ignore_errors=True)

@@ -1,0 +1,135 @@
+"""The journal: append-only JSON lines, one object per run of a cell. It is the truth; all else derives from it."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+SCHEMA = 1
+
+KEYS = (
+    "schema",
+    "run_id",
+    "started",
+    "case",
+    "check",
+    "case_hash",
+    "torch",
+    "torch_git",
+    "python",
+    "platform",
+    "device",
+    "device_name",
+    "cpu_capability",
+    "backend",
+    "extras",
+    "repeat",
+    "repeats",
+    "outcome",
+    "verdict",
+    "error_type",
+    "message",
+    "frame",
+    "signal",
+    "exit_status",
+    "graphs",
+    "duration_s",
+    "peak_rss_mb",
+    "output_tail",
+    "harness",
+)
+
+Record = dict[str, Any]
+
+
+class JournalError(Exception):
+    """A journal that cannot be written or read.
+
+    Cause: a folder that is not writable, a full disk, a file of a newer schema.
+    Remedy: the message says which file and what to do; lines already recorded are untouched.
+    """
+
+
+class JournalWriter:
+    """Appends records to one file; whole lines only, also beside other writers of the same file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise _unwritable(path, error) from None
+
+    def append(self, record: Record) -> None:
+        """Write one line and hand it to the system before returning.
+
+        Raises:
+            JournalError: it could not be written; the file is as it was.
+        """
+        line = json.dumps({key: record[key] for key in KEYS}, ensure_ascii=False).encode(errors="replace")
+        fcntl.flock(self._fd, fcntl.LOCK_EX)
+        try:
+            end = os.lseek(self._fd, 0, os.SEEK_END)
+            # A writer killed in the middle of a line leaves a torn one: keep ours apart from it.
+            torn = end > 0 and os.pread(self._fd, 1, end - 1) != b"\n"
+            data = (b"\n" if torn else b"") + line + b"\n"
+            try:
+                if os.write(self._fd, data) != len(data):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            except OSError as error:
+                os.ftruncate(self._fd, end)
+                raise _unwritable(self.path, error) from None
+        finally:
+            fcntl.flock(self._fd, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+
+def _unwritable(path: Path, error: OSError) -> JournalError:
+    return JournalError(f"{path}: cannot be written: {error.strerror}; free space or choose another folder")
+
+
+def read_journal(paths: Iterable[Path], warn: Callable[[str], None]) -> Iterator[Record]:
+    """The records of the files, in file order; a torn line is dropped with a warning.
+
+    Raises:
+        JournalError: a file cannot be read, or is of a newer schema.
+    """
+    for path in paths:
+        try:
+            with path.open("rb") as lines:
+                for number, line in enumerate(lines, 1):
+                    if record := _parse(path, number, line, warn):
+                        yield record
+        except OSError as error:
+            raise JournalError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _parse(path: Path, number: int, line: bytes, warn: Callable[[str], None]) -> Record | None:
+    if not line.strip():
+        return None
+    try:
+        record = json.loads(line)
+    except ValueError:
+        record = None
+    if not isinstance(record, dict) or "schema" not in record:
+        warn(f"{path}:{number}: dropped a torn line")
+        return None
+    if record["schema"] > SCHEMA:
+        raise JournalError(
+            f"{path}:{number}: journal schema {record['schema']} is newer than this pt2bugs reads ({SCHEMA}); "
+            "upgrade pt2bugs"
+        )
+    return record
+
+
+def journal_files(folder: Path) -> list[Path]:
+    """The journal files of a results folder, sorted by name; none if there is no such folder."""
+    return sorted(folder.glob("*.jsonl"))

@@ -1,0 +1,230 @@
+"""What costs seconds and cannot hold a compiled kernel, done once: imports, the probe of the vector ISA.
+
+Runs in the zygote, which must stay fit to fork: no parallel operator, no accelerator, no compiled kernel.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib
+import importlib.util
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+_MODULES = (
+    "torch._dynamo",
+    "torch._functorch.aot_autograd",
+    "torch._inductor.compile_fx",
+    "torch._inductor.codegen.cpp",
+    "torch.export",
+    "torch.fx.experimental.proxy_tensor",
+    "torch.testing",
+)
+
+
+def cache_home() -> Path:
+    """Where environments and what was learnt about them are kept; ``PT2BUGS_HOME`` moves it."""
+    if home := os.environ.get("PT2BUGS_HOME"):
+        return Path(home)
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "pt2bugs"
+
+
+def set_environment(threads: int) -> None:
+    """Settings that must stand before torch is imported, in the zygote or in a fresh interpreter."""
+    os.environ["OMP_NUM_THREADS"] = str(threads)
+    os.environ["MKL_NUM_THREADS"] = str(threads)
+    # A pool of compile workers would be forked from every cell.
+    os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
+    os.environ["PYTHONHASHSEED"] = os.environ.get("PYTHONHASHSEED", "0")
+
+
+def prepare(threads: int, probe_isa: bool, fallback: Path) -> dict[str, Any]:
+    """Import torch and the compiler, and say what was imported.
+
+    Args:
+        threads: threads of every child.
+        probe_isa: whether Inductor is in use, so that the vector ISA must be known.
+        fallback: a folder to keep things in for this run, should the cache not be writable.
+
+    Raises:
+        Exception: whatever the import of torch raises; the environment is then broken.
+    """
+    set_environment(threads)
+    memory = _Memory.of_this_environment(fallback)
+    # Inductor keeps precompiled headers and the ISA probe's library under the temporary folder it finds at
+    # import, and kernels under TORCHINDUCTOR_CACHE_DIR, which every cell has of its own.
+    os.environ["TMPDIR"] = str(memory.folder)
+    tempfile.tempdir = None
+    if memory.known.get("vec_isa_ok"):
+        os.environ["TORCHINDUCTOR_VEC_ISA_OK"] = "1"
+    import torch
+
+    for name in _MODULES:
+        # Not every release has every module; a compiler that does not import shows in the canary.
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
+    torch.set_num_threads(threads)
+    if probe_isa and not memory.known.get("vec_isa_ok"):
+        with contextlib.suppress(Exception):
+            memory.keep(vec_isa_ok=_probe_vector_isa())
+    return {
+        "torch": torch.__version__,
+        "torch_git": torch.version.git_version or "",
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "cpu_capability": _cpu_capability(torch),
+        "device_name": cpu_name(),
+    }
+
+
+def _cpu_capability(torch: Any) -> str:
+    try:
+        return str(torch.backends.cpu.get_cpu_capability())
+    except AttributeError:  # before torch 2.1
+        found = re.search(r"CPU capability usage: (\S+)", torch.__config__.show())
+        return found[1] if found else ""
+
+
+def cpu_name() -> str:
+    try:
+        found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    except OSError:
+        found = None
+    return found[1] if found else platform.processor() or platform.machine()
+
+
+def _probe_vector_isa() -> bool:
+    """Have Inductor find the vector ISA of this CPU; it keeps the answer in this process.
+
+    Returns:
+        Whether every ISA that the CPU lists also compiled and loaded, so that a later process of the
+        same environment may take that for granted.
+    """
+    try:
+        isa: Any = importlib.import_module("torch._inductor.cpu_vec_isa")
+    except ImportError:  # before torch 2.5
+        isa = importlib.import_module("torch._inductor.codecache")
+    accepted = list(isa.valid_vec_isa_list())
+    isa.pick_vec_isa()
+    flags = getattr(isa, "x86_isa_checker", None)
+    if flags is None or not accepted:
+        return False
+    listed = set(flags())
+    candidates = [one for one in isa.supported_vec_isa_list if set(str(one).split()) <= listed]
+    return {str(one) for one in candidates} == {str(one) for one in accepted}
+
+
+class _Memory:
+    """What an environment remembers between runs, in one folder per environment and CPU."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._file = folder / "memory.json"
+        try:
+            self.known: dict[str, Any] = json.loads(self._file.read_text())
+        except (OSError, ValueError):
+            self.known = {}
+
+    @classmethod
+    def of_this_environment(cls, fallback: Path) -> _Memory:
+        parts = [sys.prefix, sys.version, _torch_build(), cpu_name(), _cpu_flags(), _compiler()]
+        digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+        for folder in (cache_home() / "warm" / digest, fallback / "warm"):
+            with contextlib.suppress(OSError):
+                folder.mkdir(parents=True, exist_ok=True)
+                if os.access(folder, os.W_OK):
+                    break
+        return cls(folder)
+
+    def keep(self, **facts: Any) -> None:
+        self.known.update(facts)
+        with contextlib.suppress(OSError):
+            beside = self._file.with_suffix(f".{os.getpid()}")
+            beside.write_text(json.dumps(self.known))
+            beside.replace(self._file)
+
+
+def _torch_build() -> str:
+    """Identity of the torch build, read without importing it."""
+    spec = importlib.util.find_spec("torch")
+    if spec is None or spec.origin is None:
+        return ""
+    with contextlib.suppress(OSError):
+        return (Path(spec.origin).parent / "version.py").read_text()
+    return ""
+
+
+def _cpu_flags() -> str:
+    with contextlib.suppress(OSError):
+        if found := re.search(r"^flags\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE):
+            return found[1]
+    return ""
+
+
+def _compiler() -> str:
+    compiler = shutil.which(os.environ.get("CXX", "g++"))
+    if compiler is None:
+        return ""
+    with contextlib.suppress(OSError):
+        return subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False).stdout
+    return ""
+
+
+def is_device_present(device: str) -> bool:
+    """Whether torch can use that device. Touches the accelerator: call it in a child only."""
+    import torch
+
+    if device in ("cpu", "meta"):
+        return True
+    kind = device.partition(":")[0]
+    module: Any = getattr(torch, kind, None) or getattr(torch.backends, kind, None)
+    available = getattr(module, "is_available", None)
+    return bool(available and available())
+
+
+def canary(device: str, backend: str) -> dict[str, Any]:
+    """A trivial compile. If this fails, the environment is broken, and says nothing about any bug.
+
+    Returns:
+        ``absent`` if the device is not there; else the name of the device and the modules that a
+        compile imports.
+
+    Raises:
+        Exception: whatever the compile raises, or AssertionError if its result is wrong.
+    """
+    import torch
+
+    if not is_device_present(device):
+        return {"absent": f"no {device} device here"}
+
+    def program(x: Any) -> Any:
+        return x.sin() * 2 + 1
+
+    before = set(sys.modules)
+    x = torch.arange(16, dtype=torch.float32, device=device) / 16
+    compiled = torch.compile(program, backend=backend)
+    torch.testing.assert_close(compiled(x), program(x))
+    learnt = sorted(
+        name for name in set(sys.modules) - before if name.partition(".")[0] in ("torch", "sympy", "numpy")
+    )
+    return {"modules": learnt, "device_name": device_name(device)}
+
+
+def device_name(device: str) -> str:
+    import torch
+
+    if device == "cpu":
+        return cpu_name()
+    module: Any = getattr(torch, device.partition(":")[0], None)
+    name = getattr(module, "get_device_name", None)
+    return str(name()) if name else device
