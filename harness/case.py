@@ -255,7 +255,7 @@ class _Header:
             return _specifiers(text)
         except InvalidSpecifier:
             raise self.error(
-                key, f"{key} = {text!r} is not a PEP 440 specifier set; write for example \">=2.4,<2.9\""
+                key, f'{key} = {text!r} is not a PEP 440 specifier set; write for example ">=2.4,<2.9"'
             ) from None
 
     def strings(self, key: str, default: Iterable[str] = ()) -> tuple[str, ...]:
@@ -361,8 +361,7 @@ def parse_case(path: Path) -> Case:
         raise header.error("guard", "a guard is expected to pass everywhere: it has no bug entries")
 
     settings = {
-        key: table.get(key)
-        for key in ("timeout", "memory", "requires-torch", "isolation", "env", "compiles", "extra")
+        key: table.get(key) for key in ("timeout", "memory", "requires-torch", "isolation", "env", "compiles", "extra")
     }
     program = text[: block.start()] + text[block.end() :]
     digest = hashlib.sha256(f"{program}\0{json.dumps(settings, sort_keys=True)}".encode()).hexdigest()
@@ -396,9 +395,7 @@ def parse_case(path: Path) -> Case:
     )
 
 
-def _parse_bug(
-    header: _Header, checks: tuple[Check, ...], devices: tuple[str, ...], backends: tuple[str, ...]
-) -> Bug:
+def _parse_bug(header: _Header, checks: tuple[Check, ...], devices: tuple[str, ...], backends: tuple[str, ...]) -> Bug:
     table = header.table
     outcome = header.word("outcome", tuple(sorted(str(outcome) for outcome in BAD)))
     for key, words in (
@@ -462,7 +459,7 @@ def _read_program(path: Path, text: str) -> tuple[tuple[Check, ...], str]:
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
         raise CaseError(path, line, f"is not Python: {getattr(error, 'msg', error)}") from None
-    checks = []
+    checks: list[Check] = []
     for node in tree.body:
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or not node.name.startswith("test_"):
             continue
@@ -518,9 +515,7 @@ def add_unique(cases: dict[str, Case], case: Case) -> None:
     """
     known = cases.setdefault(case.id, case)
     if known.path != case.path:
-        raise CaseError(
-            case.path, None, f"id {case.id!r} is taken by {known.path}; ids are unique, rename one file"
-        )
+        raise CaseError(case.path, None, f"id {case.id!r} is taken by {known.path}; ids are unique, rename one file")
 
 
 @dataclass(frozen=True)

@@ -59,18 +59,18 @@ def run_cell(cell: Cell, threads: int, begin: Callable[[], None]) -> tuple[Obser
     before = _captured_graphs()
     begin()
     started = time.perf_counter()
-    error = None
+    failure: BaseException | None = None
     try:
         check(**arguments)
         seen = Observation(Outcome.PASS)
     except BaseException as caught:
-        error = caught
+        failure = caught
         seen = observe_exception(caught, path)
     seen.duration_s = time.perf_counter() - started
     seen.graphs = _captured_graphs() - before
     if seen.outcome is Outcome.PASS and cell.case.compiles and seen.graphs == 0:
         seen.outcome, seen.message = Outcome.ERROR, NOTHING_COMPILED
-    return seen, error
+    return seen, failure
 
 
 def _import_file(path: Path) -> ModuleType:
@@ -103,15 +103,15 @@ def observe_exception(error: BaseException, path: Path) -> Observation:
     return seen
 
 
-def _classify(
-    error: BaseException, message: str, frames: list[tuple[str, int, str]], path: Path
-) -> Outcome:
+def _classify(error: BaseException, message: str, frames: list[tuple[str, int, str]], path: Path) -> Outcome:
     if isinstance(error, (unittest.SkipTest, pytest.skip.Exception)):
         return Outcome.SKIP
     if isinstance(error, pytest.fail.Exception) and message.startswith("Timeout"):
         return Outcome.TIMEOUT
-    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError" or (
-        isinstance(error, RuntimeError) and _NO_MEMORY.search(message)
+    if (
+        isinstance(error, MemoryError)
+        or type(error).__name__ == "OutOfMemoryError"
+        or (isinstance(error, RuntimeError) and _NO_MEMORY.search(message))
     ):
         return Outcome.OOM
     if isinstance(error, AssertionError):

@@ -118,9 +118,7 @@ def _judge_unlisted(case: Case, check: str, where: Where, seen: Observation) -> 
     if where.backend not in case.backends:
         for bug in case.bugs:
             if applies(bug, check, where) and has_identity(bug, seen):
-                return Judgement(
-                    Verdict.XFAIL, f"backend {where.backend} shows {case.issue} too: {seen.summary}", bug
-                )
+                return Judgement(Verdict.XFAIL, f"backend {where.backend} shows {case.issue} too: {seen.summary}", bug)
     reason = f"expected to pass on torch {where.torch}, {where.device}, {where.backend}\n  seen: {seen.summary}"
     return Judgement(Verdict.FAIL, reason)
 
@@ -134,12 +132,12 @@ def xpass_advice(case: Case, check: str, where: Where, bug: Bug) -> str:
         f"  expected: {bug.identity}",
         "  seen:     pass",
         f"  first release known to pass here: torch {where.torch}",
-        f"  edit:     {case.path}:{bug.line}: end this entry's torch = \"{bug.torch}\" before {where.torch}",
+        f'  edit:     {case.path}:{bug.line}: end this entry\'s torch = "{bug.torch}" before {where.torch}',
         f"  find it:  pt2bugs bisect {case.id}",
     ]
     if not bug.blocked:
         lines.append(
-            f"  close:    \"#{number} no longer reproduces on torch {where.torch} "
-            f"({where.device}, {where.backend}).\" at {case.issue}"
+            f'  close:    "#{number} no longer reproduces on torch {where.torch} '
+            f'({where.device}, {where.backend})." at {case.issue}'
         )
     return "\n".join(lines)

@@ -292,7 +292,7 @@ class Scratch:
 
 def _enter(control: socket.socket, folder: Path, prepare: Prepare, body: Body) -> None:
     """Become the zygote: in a PID namespace of its own if that can be had, else as a subreaper."""
-    _die_with_parent()
+    die_with_parent()
     os.setsid()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if not _own_namespace():
@@ -301,7 +301,7 @@ def _enter(control: socket.socket, folder: Path, prepare: Prepare, body: Body) -
         return
     first = os.fork()
     if first == 0:
-        _die_with_parent()
+        die_with_parent()
         try:
             private_proc = _mount_proc()
             _serve(control, folder, prepare, body, Reaper(namespace=True, private_proc=private_proc))
@@ -312,7 +312,7 @@ def _enter(control: socket.socket, folder: Path, prepare: Prepare, body: Body) -
     os._exit(os.waitstatus_to_exitcode(status) & 0x7F)
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
@@ -451,10 +451,10 @@ def _detach(log: Path, keep: int) -> None:
 def _reopen_streams() -> None:
     """Text streams over descriptors 1 and 2, whatever pytest had put in their place."""
     for fd, name in ((1, "stdout"), (2, "stderr")):
-        stream = open(fd, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: PTH123, SIM115
+        stream = open(fd, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
-    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: PTH123, SIM115
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
 
 
 def _run_child(
@@ -503,9 +503,7 @@ def _data_bytes() -> int:
     return int(match[1]) * 1024 if match else 0
 
 
-def _supervise(
-    pid: int, reader: int, nonce: str, limits: Limits, reaper: Reaper, began: float
-) -> Ending:
+def _supervise(pid: int, reader: int, nonce: str, limits: Limits, reaper: Reaper, began: float) -> Ending:
     """Watch one child to its end; kill it when it is over a limit."""
     os.set_blocking(reader, False)
     watch = [reader]
@@ -583,7 +581,7 @@ def _read_some(fd: int) -> bytes | None:
 
 def _become_cell(home: Path, limits: Limits, baseline: int) -> None:
     """A session, a folder, a HOME, caches and limits of its own."""
-    _die_with_parent()
+    die_with_parent()
     os.setsid()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
@@ -630,6 +628,8 @@ def exec_cell(argv: list[str], channel: Channel, env: dict[str, str]) -> NoRetur
 
 
 CHANNEL_VARIABLE = "PT2BUGS_CHANNEL"
+DIE_WITH_PARENT = "PT2BUGS_DIE_WITH_PARENT"
+"""Set by `pt2bugs run` for its pytest processes: killed with -9, it takes them along."""
 
 
 # --- files --------------------------------------------------------------------------------------------

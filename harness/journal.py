@@ -1,4 +1,4 @@
-"""The journal: append-only JSON lines, one object per run of a cell. It is the truth; all else derives from it."""
+"""The journal: append-only JSON lines, one object per run of a cell. All else derives from it."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class JournalWriter:
             data = (b"\n" if torn else b"") + line + b"\n"
             try:
                 if os.write(self._fd, data) != len(data):
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # noqa: TRY301
             except OSError as error:
                 os.ftruncate(self._fd, end)
                 raise _unwritable(self.path, error) from None
@@ -124,8 +124,8 @@ def _parse(path: Path, number: int, line: bytes, warn: Callable[[str], None]) ->
         return None
     if record["schema"] > SCHEMA:
         raise JournalError(
-            f"{path}:{number}: journal schema {record['schema']} is newer than this pt2bugs reads ({SCHEMA}); "
-            "upgrade pt2bugs"
+            f"{path}:{number}: journal schema {record['schema']} is newer than {SCHEMA}, "
+            "the newest this pt2bugs reads; upgrade pt2bugs"
         )
     return record
 

@@ -58,9 +58,7 @@ def bounded(text: str, limit: int) -> str:
         text = f"{text[:head]}\n[... {len(text) - limit} characters left out ...]\n{text[-tail:]}"
     if text.isascii() and text.isprintable():
         return text
-    return "".join(
-        c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode("ascii") for c in text
-    )
+    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 @dataclass

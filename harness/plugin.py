@@ -7,13 +7,14 @@ private corpora. Collection imports neither torch nor the case files.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import uuid
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -26,6 +27,7 @@ from harness.expectation import Judgement, Where, is_available, judge, public
 from harness.extras import installed_extras
 from harness.isolation import (
     CHANNEL_VARIABLE,
+    DIE_WITH_PARENT,
     GRACE_S,
     MAX_PROCESSES,
     START_S,
@@ -34,13 +36,14 @@ from harness.isolation import (
     IsolationError,
     Limits,
     Zygote,
+    die_with_parent,
     exec_cell,
 )
 from harness.journal import SCHEMA, JournalError, JournalWriter, Record
 from harness.outcome import CALM, MESSAGE_LIMIT, OUTPUT_LIMIT, Observation, Outcome, Verdict, bounded
 from harness.plan import Cell, cells_of
 
-_signal_names = {number.value: number.name for number in __import__("signal").Signals}
+_signal_names = {number.value: number.name for number in signal.Signals}
 
 
 # --- options ------------------------------------------------------------------------------------------
@@ -77,6 +80,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[_cases] = {}
+    if os.environ.get(DIE_WITH_PARENT):
+        die_with_parent()
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -160,7 +165,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for backend in config.option.backend:
         if cells and not any(item.cell.backend == backend for item in cells):
             raise pytest.UsageError(
-                f"--backend {backend}: no selected check can run on it; headers name {', '.join(sorted(named))}"
+                f"--backend {backend}: no selected check runs on it; headers name {', '.join(sorted(named))}"
             )
 
 
@@ -282,9 +287,7 @@ class CellRunner:
             return Observation(canary.outcome, message=canary.words), ""
         memory = case.memory if cell.device == "cpu" else None
         try:
-            ending = self.zygote.run(
-                {"item": self.session.items.index(item)}, Limits(case.timeout, memory)
-            )
+            ending = self.zygote.run({"item": self.session.items.index(item)}, Limits(case.timeout, memory))
         except IsolationError as error:
             return Observation(Outcome.ERROR, message=str(error)), ""
         return observe_ending(ending, case.timeout, case.memory)
@@ -370,7 +373,10 @@ class CellRunner:
     ) -> pytest.TestReport:
         """The report pytest shows. A repeat that is not the last one is recorded, and shown as nothing."""
         verdict, reason = judgement.verdict, judgement.reason
-        outcome, longrepr, when, wasxfail = "passed", None, "call", None
+        outcome = "passed"
+        when: Literal["setup", "call"] = "call"
+        wasxfail: str | None = None
+        longrepr: str | tuple[str, int, str] | None = None
         if verdict is Verdict.XFAIL or (verdict is Verdict.FLAKY and item.cell.case.flaky):
             outcome, wasxfail = "skipped", reason
         elif verdict is Verdict.SKIP:
@@ -388,7 +394,7 @@ class CellRunner:
             keywords=dict.fromkeys(item.keywords, 1),
             outcome=outcome,  # type: ignore[arg-type]
             longrepr=longrepr,
-            when=when,  # type: ignore[arg-type]
+            when=when,
             duration=seen.duration_s,
             user_properties=[
                 ("case", item.cell.case.id),
@@ -399,7 +405,7 @@ class CellRunner:
             ],
         )
         if wasxfail is not None:
-            report.wasxfail = wasxfail  # type: ignore[attr-defined]
+            report.wasxfail = wasxfail
         # Extra attributes travel with the report, from a pytest-xdist worker to the process that writes.
         report.pt2bugs = record  # type: ignore[attr-defined]
         report.pt2bugs_final = final  # type: ignore[attr-defined]
@@ -413,9 +419,7 @@ class CellRunner:
         for name in ("capturemanager", "terminalreporter", "logging-plugin", "faulthandler"):
             if (plugin := manager.get_plugin(name)) is not None:
                 manager.unregister(plugin)
-        probe = any(
-            isinstance(item, CellItem) and item.cell.backend == "inductor" for item in self.session.items
-        )
+        probe = any(isinstance(item, CellItem) and item.cell.backend == "inductor" for item in self.session.items)
         return warmup.prepare(self.option.threads, probe, folder)
 
     # In a child.
@@ -436,7 +440,7 @@ class CellRunner:
         self._run_here(item, channel)
 
     def _command(self, item: CellItem) -> list[str]:
-        """A fresh interpreter that runs this one item, without plugins of others and settings of a project."""
+        """A fresh interpreter that runs this one item, without other plugins and a project's settings."""
         cell = item.cell
         return [
             sys.executable,
@@ -450,12 +454,13 @@ class CellRunner:
         """Be the child: run the item by pytest's own protocol, and report."""
         import faulthandler
 
+        log = sys.stderr
         # It dumps the stacks even while C code holds the interpreter lock and no Python handler can run.
-        faulthandler.enable(file=sys.__stderr__)
+        faulthandler.enable(file=log)
         if not self.config.pluginmanager.has_plugin("terminalreporter"):
-            reporter = pytest.TerminalReporter(self.config, sys.__stderr__)
+            reporter = pytest.TerminalReporter(self.config, log)
             self.config.pluginmanager.register(reporter, "terminalreporter")
-        faulthandler.dump_traceback_later(item.cell.case.timeout + GRACE_S / 2, file=sys.__stderr__)
+        faulthandler.dump_traceback_later(item.cell.case.timeout + GRACE_S / 2, file=log)
         item.channel = channel
         reports = runtestprotocol(item, log=False, nextitem=None)
         call = next((report for report in reports if report.when == "call"), reports[0])

@@ -214,9 +214,7 @@ def canary(device: str, backend: str) -> dict[str, Any]:
     x = torch.arange(16, dtype=torch.float32, device=device) / 16
     compiled = torch.compile(program, backend=backend)
     torch.testing.assert_close(compiled(x), program(x))
-    learnt = sorted(
-        name for name in set(sys.modules) - before if name.partition(".")[0] in ("torch", "sympy", "numpy")
-    )
+    learnt = sorted(name for name in set(sys.modules) - before if name.partition(".")[0] in ("torch", "sympy", "numpy"))
     return {"modules": learnt, "device_name": device_name(device)}
 
 

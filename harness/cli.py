@@ -1,0 +1,79 @@
+"""The `pt2bugs` command: parse, call, print.
+
+stdout is data, stderr is progress and talk. Exit 0: all as expected, 1: something is not, 2: bad usage or
+input, 3: nothing selected. Only the module of the command asked for is imported, so that `list` starts
+without pandas.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+from harness import __version__
+from harness.case import CaseError
+from harness.commands import NOTHING, OK, USAGE, NothingSelected, UsageError
+from harness.commands.common import say
+
+COMMANDS = {
+    "list": "what the corpus holds",
+    "run": "the matrix: run what the journal does not answer yet",
+    "export": "data for dashboards",
+    "envs": "the environments, their size, and a disk budget",
+}
+"""Name of the module in `harness.commands`, and its help."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    argv = sys.argv[1:] if argv is None else list(argv)
+    arguments = _parser(argv).parse_args(argv)
+    try:
+        return int(arguments.run(arguments))
+    except NothingSelected as error:
+        say(f"pt2bugs: {error}")
+        return NOTHING
+    except (UsageError, CaseError) as error:
+        say(f"pt2bugs: {error}")
+        return USAGE
+    except KeyboardInterrupt:
+        say("pt2bugs: stopped; what had finished is in the journal, the same command goes on from there")
+        return 130
+    except BrokenPipeError:
+        # The reader of our output (head, less) has what it wanted.
+        sys.stderr.close()
+        return OK
+    except Exception as error:
+        if _is_explained(error):
+            say(f"pt2bugs: {error}")
+            return USAGE
+        raise
+
+
+def _is_explained(error: Exception) -> bool:
+    """Whether the message tells the user all: bad input, a bad environment, a file that cannot be used."""
+    from harness.environments import EnvironmentFailure
+    from harness.journal import JournalError
+    from harness.releases import ReleaseError
+
+    return isinstance(error, (EnvironmentFailure, JournalError, ReleaseError, OSError))
+
+
+def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="pt2bugs",
+        description="Documented PyTorch 2 compiler bugs, measured per torch release and device.",
+        epilog="Exit codes: 0 all as expected, 1 something is not, 2 bad usage or input, 3 nothing selected.",
+    )
+    parser.add_argument("--version", action="version", version=f"pt2bugs {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    asked = next((word for word in argv if not word.startswith("-")), None)
+    for name, help_ in COMMANDS.items():
+        sub = commands.add_parser(name, help=help_, description=help_[0].upper() + help_[1:] + ".")
+        if name == asked:
+            module = importlib.import_module(f"harness.commands.{name}")
+            module.add_arguments(sub)
+            sub.set_defaults(run=module.run)
+    return parser

@@ -1,0 +1,216 @@
+"""What the commands share: the selection, the results folder, environments, printing."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.case import COMPONENTS, SYMPTOMS, Case, Selection, load_cases
+from harness.commands import NothingSelected, UsageError
+
+if TYPE_CHECKING:
+    from harness.matrix import Results
+    from harness.plan import Cell
+    from harness.releases import Release, Sources
+    from harness.run import Options, Target
+
+
+def say(text: str) -> None:
+    """Talk to the user, on stderr."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def warn(text: str) -> None:
+    say(f"pt2bugs: warning: {text}")
+
+
+def print_json(value: Any) -> None:
+    json.dump(value, sys.stdout, indent=1, ensure_ascii=False)
+    print()
+
+
+# --- arguments ----------------------------------------------------------------------------------------
+
+
+def add_selection(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("selection")
+    group.add_argument("patterns", nargs="*", metavar="CASE", help="case ids or globs (default: all)")
+    group.add_argument("--component", action="append", default=[], choices=COMPONENTS, metavar="NAME")
+    group.add_argument("--symptom", action="append", default=[], choices=SYMPTOMS, metavar="NAME")
+    group.add_argument("--label", action="append", default=[], metavar="NAME")
+    group.add_argument("--device", action="append", default=[], metavar="NAME")
+    group.add_argument("--backend", action="append", default=[], metavar="NAME")
+    group.add_argument("--cases", action="append", default=[], type=Path, metavar="DIR", help="another corpus")
+
+
+def add_results(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--results",
+        type=Path,
+        default=Path("results"),
+        metavar="DIR",
+        help="folder of the journal and tables",
+    )
+
+
+def add_environments(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("environments")
+    group.add_argument("--python", metavar="3.N", help="Python of the environments (default: the running one)")
+    group.add_argument("--index", metavar="URL", help="another package index, for nightlies or CPU builds")
+    group.add_argument("--find-links", action="append", default=[], metavar="DIR", help="as in uv and pip")
+    group.add_argument("--extra", action="append", default=[], metavar="NAME", help="an extra, as turbine")
+
+
+def add_run(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("running")
+    group.add_argument("--jobs", type=count, metavar="N", help="pytest processes at once (default: the cores)")
+    group.add_argument("--repeat", type=count, default=1, metavar="N", help="run each cell N times")
+    group.add_argument(
+        "--confirm",
+        type=count,
+        default=1,
+        metavar="N",
+        help="run a cell up to N times if its verdict is unexpected",
+    )
+    group.add_argument("--threads", type=count, default=1, metavar="N", help="threads of torch in a cell")
+    add_environments(parser)
+
+
+def count(text: str) -> int:
+    """A whole number from 1 up, for argparse."""
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
+    return int(text)
+
+
+# --- what they mean -----------------------------------------------------------------------------------
+
+
+def corpus_roots(asked: Sequence[Path]) -> list[Path]:
+    """The folders of the corpus: those asked for, else `cases` here, else the installed one.
+
+    Raises:
+        UsageError: one asked for does not exist.
+    """
+    for path in asked:
+        if not path.exists():
+            raise UsageError(f"--cases {path}: there is no such file or folder")
+    if asked:
+        return list(asked)
+    here = Path("cases")
+    return [here if here.is_dir() else Path(__file__).resolve().parents[2] / "cases"]
+
+
+def select_cases(arguments: argparse.Namespace) -> tuple[list[Case], list[Case]]:
+    """The whole corpus, and what of it the arguments select (devices and backends left aside).
+
+    Raises:
+        CaseError: a file of the corpus breaks the contract.
+        UsageError: a pattern matches no case id.
+        NothingSelected: the filters together leave nothing.
+    """
+    corpus = load_cases(corpus_roots(arguments.cases))
+    for pattern in arguments.patterns:
+        if not any(Selection((pattern,)).matches(case) for case in corpus):
+            close = difflib.get_close_matches(pattern, [case.id for case in corpus], n=1)
+            hint = f"; did you mean {close[0]}?" if close else ""
+            raise UsageError(f"no case {pattern!r}{hint}; `pt2bugs list` shows all")
+    chosen = corpus
+    for name, selection in {
+        "CASE": Selection(patterns=tuple(arguments.patterns)),
+        "--component": Selection(components=tuple(arguments.component)),
+        "--symptom": Selection(symptoms=tuple(arguments.symptom)),
+        "--label": Selection(labels=tuple(arguments.label)),
+    }.items():
+        before = chosen
+        chosen = [case for case in chosen if selection.matches(case)]
+        if before and not chosen:
+            raise NothingSelected(f"nothing selected: {name} leaves none of {len(before)} cases")
+    if not chosen:
+        raise NothingSelected("nothing selected: the corpus is empty")
+    return corpus, chosen
+
+
+def select_cells(arguments: argparse.Namespace, cases: Sequence[Case]) -> list[Cell]:
+    """The cells of the selected cases on the devices and backends asked for.
+
+    Raises:
+        NothingSelected: no selected check runs there.
+    """
+    from harness.plan import cells_of
+
+    devices, backends = tuple(arguments.device), tuple(arguments.backend)
+    cells = [cell for case in cases for cell in cells_of(case, devices, backends)]
+    if not cells:
+        words = " ".join([*(f"--device {d}" for d in devices), *(f"--backend {b}" for b in backends)])
+        raise NothingSelected(f"nothing selected: no check of the selected cases runs on {words}")
+    return cells
+
+
+def open_results(arguments: argparse.Namespace) -> Results:
+    from harness.matrix import Results
+
+    return Results(arguments.results)
+
+
+def run_options(arguments: argparse.Namespace) -> Options:
+    from harness.run import Options, default_jobs
+
+    return Options(
+        jobs=arguments.jobs or default_jobs(),
+        repeat=arguments.repeat,
+        confirm=arguments.confirm,
+        threads=arguments.threads,
+        backends=tuple(arguments.backend),
+    )
+
+
+def package_sources(arguments: argparse.Namespace) -> Sources:
+    from harness.releases import sources
+
+    return sources(arguments.index, arguments.find_links)
+
+
+def targets_for(arguments: argparse.Namespace, releases: Sequence[Release]) -> list[Target]:
+    """The environments of these releases, as ``--python``, ``--index`` and ``--extra`` shape them.
+
+    Raises:
+        UsageError: an unknown extra.
+        EnvironmentFailure: no wheel for the Python asked for.
+    """
+    from harness.environments import Key, choose_python
+    from harness.run import Target
+
+    extras = known_extras(arguments.extra)
+    index = package_sources(arguments).index or ""
+    return [Target(Key(str(r), choose_python(r, arguments.python), extras, index)) for r in releases]
+
+
+def known_extras(names: Sequence[str]) -> tuple[str, ...]:
+    """The extras, sorted.
+
+    Raises:
+        UsageError: one is unknown.
+    """
+    from harness.extras import EXTRAS
+
+    for name in names:
+        if name not in EXTRAS:
+            raise UsageError(f"--extra {name}: unknown; there is {', '.join(sorted(EXTRAS))}")
+    return tuple(sorted(set(names)))
+
+
+def releases_for(arguments: argparse.Namespace, words: Sequence[str]) -> list[Release]:
+    """The releases that the values of ``--torch`` mean.
+
+    Raises:
+        ReleaseError: a value does not parse or matches nothing, or the index cannot be asked.
+    """
+    from harness.releases import available_releases, select_releases
+
+    return select_releases(words, available_releases(package_sources(arguments)))

@@ -1,0 +1,87 @@
+"""`pt2bugs run`: the matrix. Runs what the journal does not answer yet, then derives the tables."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+
+from harness.commands import OK, UNEXPECTED
+from harness.commands.common import (
+    add_results,
+    add_run,
+    add_selection,
+    known_extras,
+    open_results,
+    package_sources,
+    print_json,
+    releases_for,
+    run_options,
+    say,
+    select_cases,
+    select_cells,
+    targets_for,
+    warn,
+)
+from harness.environments import Store
+from harness.journal import Record
+from harness.outcome import CALM
+from harness.progress import progress_of_cells
+from harness.run import Runner, Target, belongs, current_target, line_of, missing
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_selection(parser)
+    add_results(parser)
+    add_run(parser)
+    parser.add_argument(
+        "--torch",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help='releases: 2.9.1, ">=2.6,<2.10", minors (newest of each 2.x), all; default: the current torch',
+    )
+    parser.add_argument("--rerun", action="store_true", help="run also what the journal answers")
+    parser.add_argument("--json", action="store_true", help="print the lines of the selected cells as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    corpus, cases = select_cases(arguments)
+    cells = select_cells(arguments, cases)
+    known_extras(arguments.extra)
+    targets = _targets(arguments)
+    results = open_results(arguments)
+    lines = results.load(corpus, warn)
+    work = missing(targets, cells, lines, rerun=arguments.rerun)
+    asked = [(target, cell) for target in targets for cell in cells if belongs(cell, target.key)]
+    owed = sum(len(one.cells) for one in work)
+    say(
+        f"{len(asked)} cells in {len(targets)} environments: {len(asked) - owed} answered by the journal, {owed} to run"
+    )
+    with progress_of_cells() as progress:
+        Runner(results, Store(package_sources(arguments)), run_options(arguments), progress).run(work)
+    results.derive(corpus, warn)
+    lines = results.load(corpus, warn)
+    shown = [line for target, cell in asked if (line := line_of(lines, target.key, cell)) is not None]
+    if arguments.json:
+        print_json(shown)
+    else:
+        for record in shown:
+            if record["verdict"] not in CALM:
+                print(describe(record))
+    counts = Counter(str(record["verdict"]) for record in shown)
+    say(", ".join(f"{n} {verdict}" for verdict, n in sorted(counts.items())) or "no cell has an answer")
+    failed = any(one.failure for one in work)
+    return UNEXPECTED if failed or any(verdict not in CALM for verdict in counts) else OK
+
+
+def _targets(arguments: argparse.Namespace) -> list[Target]:
+    if not arguments.torch:
+        return [current_target()]
+    return targets_for(arguments, releases_for(arguments, arguments.torch))
+
+
+def describe(record: Record) -> str:
+    """A journal line on one line of text."""
+    first = (record["message"].splitlines() or [""])[0]
+    name = f"{record['case']}::{record['check']}[{record['device']}-{record['backend']}]"
+    return f"torch {record['torch']} {name}: {record['verdict']} ({record['outcome']}) {first[:160]}".rstrip()

@@ -1,0 +1,196 @@
+"""The matrix: the newest countable line of every cell, as pandas tables.
+
+Outcomes come from the journal, expectations from the case files as they are now: a verdict is derived
+again whenever a table is made, so that editing a `[[tool.pt2bugs.bug]]` entry needs no new run.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pandas as pd
+from packaging.version import InvalidVersion, Version
+
+from harness.case import Case
+from harness.expectation import Where, judge, public
+from harness.journal import Record, journal_files, read_journal
+from harness.outcome import Observation, Verdict
+
+CELL_COLUMNS = [
+    "case",
+    "check",
+    "device",
+    "backend",
+    "extras",
+    "torch",
+    "python",
+    "outcome",
+    "verdict",
+    "error_type",
+    "message",
+    "signal",
+    "graphs",
+]
+ROW = ["case", "check", "device", "backend", "extras"]
+"""What makes a row of the matrix."""
+
+CellKey = tuple[str, str, str, str, str, str, str]
+"""Case, check, device, backend, extras, public torch version, Python minor version."""
+
+
+def cell_key(record: Record) -> CellKey:
+    """Which cell a journal line is about."""
+    return (
+        record["case"],
+        record["check"],
+        record["device"],
+        record["backend"],
+        "+".join(record["extras"]),
+        public_or_empty(record["torch"]),
+        python_minor(record["python"]),
+    )
+
+
+def public_or_empty(version: str) -> str:
+    try:
+        return public(version)
+    except InvalidVersion:
+        return ""
+
+
+def python_minor(version: str) -> str:
+    return ".".join(version.split(".")[:2])
+
+
+def is_complete(record: Record) -> bool:
+    """Whether the line closes its cell: the last repeat, and not an error of the environment."""
+    return bool(record["repeat"] >= record["repeats"]) and record["verdict"] != Verdict.ERROR
+
+
+def newest(records: Iterable[Record], cases: dict[str, Case]) -> dict[CellKey, Record]:
+    """The newest line of every cell, with its verdict by today's expectations.
+
+    A line of an older version of a case file is stale and left out. An error of the environment, or a
+    series of repeats that was cut off, counts only while the cell has nothing better.
+    """
+    found: dict[CellKey, Record] = {}
+    for record in records:
+        case = cases.get(record["case"])
+        if case is not None and record["case_hash"] != case.hash:
+            continue
+        key = cell_key(record)
+        known = found.get(key)
+        if known is None or _rank(record) >= _rank(known):
+            found[key] = record
+    return {key: _judged(record, cases.get(record["case"])) for key, record in found.items()}
+
+
+def _rank(record: Record) -> tuple[bool, str]:
+    return is_complete(record), record["started"]
+
+
+def _judged(record: Record, case: Case | None) -> Record:
+    if case is None or record["verdict"] in (Verdict.FLAKY, Verdict.ERROR) or not record["torch"]:
+        return record
+    if record["check"] not in {check.name for check in case.checks}:
+        return record
+    where = Where(public(record["torch"]), record["python"], record["device"], record["backend"])
+    verdict = judge(case, record["check"], where, Observation.from_dict(record)).verdict
+    return record if record["verdict"] == verdict else {**record, "verdict": str(verdict)}
+
+
+class Results:
+    """A results folder: `journal/*.jsonl` and the tables derived from it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.journal_folder = folder / "journal"
+
+    def load(self, cases: Iterable[Case], warn: Callable[[str], None]) -> dict[CellKey, Record]:
+        """The newest line of every cell.
+
+        Raises:
+            JournalError: a journal cannot be read, or is of a newer schema.
+        """
+        files = journal_files(self.journal_folder)
+        return newest(read_journal(files, warn), {case.id: case for case in cases})
+
+    def derive(self, cases: list[Case], warn: Callable[[str], None]) -> None:
+        """Write `cells.csv` and `matrix.csv` anew, each whole or not at all.
+
+        Raises:
+            JournalError: a journal cannot be read.
+            OSError: a table cannot be written; the one that was there stays.
+        """
+        cells = cells_table(self.load(cases, warn))
+        write_csv(cells, self.folder / "cells.csv")
+        write_csv(matrix_table(cells, cases), self.folder / "matrix.csv")
+
+
+def version_key(version: str) -> Version:
+    return Version(version or "0")
+
+
+def cells_table(lines: dict[CellKey, Record]) -> pd.DataFrame:
+    """One row per cell, sorted, with the columns of `cells.csv`."""
+    rows = []
+    for key in sorted(lines, key=lambda key: (*key[:5], version_key(key[5]), version_key(key[6]))):
+        record = lines[key]
+        rows.append([*key[:6], record["python"], *(record[name] for name in CELL_COLUMNS[7:])])
+    table = pd.DataFrame(rows, columns=CELL_COLUMNS)
+    return table.astype({"graphs": "Int64"})
+
+
+def matrix_value(verdict: str, outcome: str) -> str:
+    """A cell of the matrix: the verdict, and how it failed where it failed as documented."""
+    return f"xfail:{outcome}" if verdict == Verdict.XFAIL else verdict
+
+
+def matrix_table(cells: pd.DataFrame, cases: Iterable[Case]) -> pd.DataFrame:
+    """One row per check x device x backend x extras, one column per release in version order.
+
+    A release run with several Pythons shows the newest Python.
+    """
+    known = {case.id: case for case in cases}
+    cells = cells[cells["torch"] != ""]
+    releases = sorted(cells["torch"].unique(), key=version_key)
+    head = ["case", "check", "component", "symptom", "device", "backend", "extras"]
+    if cells.empty:
+        return pd.DataFrame(columns=head)
+    values = [matrix_value(v, o) for v, o in zip(cells["verdict"], cells["outcome"], strict=True)]
+    wide = (
+        cells.assign(value=values)
+        .drop_duplicates([*ROW, "torch"], keep="last")
+        .pivot(index=ROW, columns="torch", values="value")
+        .reindex(columns=releases)
+        .fillna("")
+        .sort_index()
+        .reset_index()
+    )
+    for position, attribute in ((2, "component"), (3, "symptom")):
+        column = [getattr(known[id_], attribute) if id_ in known else "" for id_ in wide["case"]]
+        wide.insert(position, attribute, column)
+    wide.columns.name = None
+    return wide[[*head, *releases]]
+
+
+def write_csv(table: pd.DataFrame, path: Path) -> None:
+    """Write beside and rename, so that a reader sees the old table or the new one."""
+    write_text(path, table.to_csv(index=False, lineterminator="\n"))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        Path(beside).chmod(0o644)
+        Path(beside).replace(path)
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise

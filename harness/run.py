@@ -1,0 +1,394 @@
+"""Runs missing cells: environments are made, one pytest process per (environment, shard) runs the cells.
+
+Nothing travels between the processes but the journal: each appends its lines, and what a killed run had
+finished is there for the next one.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from harness import __version__
+from harness.environments import Environment, EnvironmentFailure, Key, Store
+from harness.isolation import DIE_WITH_PARENT
+from harness.journal import SCHEMA, JournalError, JournalWriter, Record
+from harness.matrix import CellKey, Results, is_complete, public_or_empty
+from harness.outcome import Outcome, Verdict
+from harness.plan import Cell
+from harness.plugin import new_run_id
+
+
+@dataclass(frozen=True)
+class Target:
+    """An environment to run in: one to be made from its key, or the running interpreter (`python` set)."""
+
+    key: Key
+    python: Path | None = None
+
+    def __str__(self) -> str:
+        return f"torch {self.key.torch}" + "".join(f" +{extra}" for extra in self.key.extras)
+
+
+@dataclass
+class Options:
+    """How cells are run. `jobs` is how many pytest processes run at once."""
+
+    jobs: int = 1
+    repeat: int = 1
+    confirm: int = 1
+    threads: int = 1
+    backends: tuple[str, ...] = ()
+
+
+@dataclass
+class Work:
+    """The cells one environment still owes."""
+
+    target: Target
+    cells: list[Cell]
+    failure: str = ""
+    seconds: float = 0.0
+
+
+def answered(lines: dict[CellKey, Record], key: Key, cell: Cell) -> Record | None:
+    """The journal line that makes running the cell unnecessary, if there is one."""
+    record = line_of(lines, key, cell)
+    return record if record is not None and is_complete(record) else None
+
+
+def line_of(lines: dict[CellKey, Record], key: Key, cell: Cell) -> Record | None:
+    """The newest line of a cell, an error of its environment included."""
+    case, check, device, backend = cell.key
+    return lines.get((case, check, device, backend, "+".join(key.extras), key.torch, key.python))
+
+
+def belongs(cell: Cell, key: Key) -> bool:
+    """Whether a cell is run in that environment.
+
+    An environment with extras is there for the cases that need them; all others are answered without.
+    """
+    return cell.case.extra in key.extras if key.extras else not cell.case.extra
+
+
+def missing(
+    targets: Iterable[Target], cells: Sequence[Cell], lines: dict[CellKey, Record], *, rerun: bool = False
+) -> list[Work]:
+    """What is to be run: per target the cells that the journal does not answer, empty ones left out."""
+    work = []
+    for target in targets:
+        wanted = [
+            cell for cell in cells if belongs(cell, target.key) and (rerun or answered(lines, target.key, cell) is None)
+        ]
+        if wanted:
+            work.append(Work(target, wanted))
+    return work
+
+
+@dataclass
+class Progress:
+    """What a run tells: called from several threads."""
+
+    talk: Callable[[str], None] = lambda _: None
+    total: Callable[[int], None] = lambda _: None
+    advance: Callable[[Record], None] = lambda _: None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class _Countdown:
+    """Calls `done` when the last of `count` parts has ticked."""
+
+    def __init__(self, count: int, done: Callable[[], None]) -> None:
+        self._count, self._done, self._lock = count, done, threading.Lock()
+
+    def tick(self) -> None:
+        with self._lock:
+            self._count -= 1
+            if self._count == 0:
+                self._done()
+
+
+class Runner:
+    """Runs work into a results folder.
+
+    While one environment runs, the next one is being installed; `jobs` pytest processes run at once.
+    """
+
+    def __init__(self, results: Results, store: Store, options: Options, progress: Progress) -> None:
+        self.results, self.store, self.options, self.progress = results, store, options, progress
+        self.run_id = new_run_id()
+        self._processes: set[subprocess.Popen[str]] = set()
+        self._stopping = threading.Event()
+
+    def run(self, work: list[Work]) -> list[Work]:
+        """Run everything; the same list, each with the `failure` of its environment if it had one.
+
+        Raises:
+            JournalError: the results folder cannot be written. Nothing was run then.
+            KeyboardInterrupt: the user stopped it; what had finished is in the journal.
+        """
+        self._require_writable()
+        self.progress.total(sum(len(one.cells) for one in work))
+        jobs = max(1, self.options.jobs)
+        shards = max(1, jobs // max(1, len(work)))
+        with (
+            self._package() as package,
+            ThreadPoolExecutor(1, "install") as installer,
+            ThreadPoolExecutor(jobs, "run") as runners,
+        ):
+            # Installed ahead: one environment more than run at once, so that the disk never holds them all.
+            ahead = threading.Semaphore(jobs + 1)
+            ready = [installer.submit(self._environment, one, ahead) for one in work]
+            running: list[Future[None]] = []
+            try:
+                for one, environment in zip(work, ready, strict=True):
+                    parts = _split(one.cells, shards)
+                    left = _Countdown(len(parts), ahead.release)
+                    for part in parts:
+                        running.append(runners.submit(self._run_shard, one, environment.result, part, package, left))
+                for one_run in running:
+                    one_run.result()
+            except BaseException:
+                self._stop()
+                for pending in (*ready, *running):
+                    pending.cancel()
+                for _ in work:
+                    ahead.release()
+                raise
+        return work
+
+    def _require_writable(self) -> None:
+        """Fail before anything is installed, not after."""
+        folder = self.results.journal_folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+        except OSError as error:
+            raise JournalError(
+                f"{folder}: cannot be written: {error.strerror}; choose another folder with --results"
+            ) from None
+
+    @contextmanager
+    def _package(self) -> Iterator[Path]:
+        """A folder to put on the path of an environment: this package, and nothing beside it."""
+        with tempfile.TemporaryDirectory(prefix="pt2bugs-path-") as folder:
+            Path(folder, "harness").symlink_to(Path(__file__).resolve().parent)
+            yield Path(folder)
+
+    def _environment(self, work: Work, ahead: threading.Semaphore) -> Environment | None:
+        ahead.acquire()
+        if work.target.python is not None or self._stopping.is_set():
+            return None
+        try:
+            return self.store.create(work.target.key, self.progress.talk)
+        except EnvironmentFailure as error:
+            if self._stopping.is_set():
+                return None
+            work.failure = str(error)
+            self.progress.talk(f"{work.target}: {error}")
+            self._record_failure(work)
+            return None
+
+    def _record_failure(self, work: Work) -> None:
+        """An environment that cannot be made is an error of all its cells."""
+        journal = JournalWriter(self.journal_path(work.target))
+        try:
+            for cell in work.cells:
+                record = _error_record(cell, work.target.key, self.run_id, work.failure)
+                journal.append(record)
+                self._advance(record)
+        finally:
+            journal.close()
+
+    def journal_path(self, target: Target) -> Path:
+        return self.results.journal_folder / f"{target.key.folder}.jsonl"
+
+    def _run_shard(
+        self,
+        work: Work,
+        environment: Callable[[], Environment | None],
+        cells: list[Cell],
+        package: Path,
+        left: _Countdown,
+    ) -> None:
+        try:
+            made = environment()
+            python = work.target.python or (made.python if made else None)
+            if python is None or self._stopping.is_set():
+                return
+            with self.store.using(made) if made else nullcontext():
+                began = time.monotonic()
+                failure = self._pytest(python, work.target, cells, package)
+                work.seconds += time.monotonic() - began
+            if failure and not self._stopping.is_set():
+                work.failure = failure
+                self.progress.talk(f"{work.target}: {failure}")
+        finally:
+            left.tick()
+
+    def _pytest(self, python: Path, target: Target, cells: list[Cell], package: Path) -> str:
+        """One pytest process over these cells. Returns what went wrong with the process itself."""
+        option = self.options
+        journal = self.journal_path(target)
+        start = journal.stat().st_size if journal.exists() else 0
+        with tempfile.TemporaryDirectory(prefix="pt2bugs-run-") as folder:
+            selected = Path(folder, "cells.txt")
+            selected.write_text("".join(f"{cell.case.path.resolve()}::{cell.name}\n" for cell in cells))
+            command = [
+                *(str(python), "-m", "pytest", "-q", "-c", os.devnull, "--rootdir", folder, "--noconftest"),
+                *("-p", "no:cacheprovider", "-p", "pytest_timeout", "-p", "harness.plugin"),
+                *("--journal", str(journal.resolve()), "--expect-torch", target.key.torch),
+                *("--run-id", self.run_id, "--repeat", str(option.repeat), "--confirm", str(option.confirm)),
+                *("--threads", str(option.threads)),
+                *(part for device in _devices(cells) for part in ("--device", device)),
+                *(part for backend in option.backends for part in ("--backend", backend)),
+                f"@{selected}",
+            ]
+            environ = {
+                **os.environ,
+                "PYTHONPATH": str(package),
+                "PYTHONSAFEPATH": "1",
+                "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+                "PYTEST_ADDOPTS": "",
+                "PYTHONDONTWRITEBYTECODE": "1",
+                DIE_WITH_PARENT: "1",
+            }
+            environ.pop("VIRTUAL_ENV", None)
+            with Path(folder, "output").open("w+") as output:
+                process = subprocess.Popen(
+                    command, cwd=folder, env=environ, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                    start_new_session=True, text=True,
+                )  # fmt: skip
+                self._processes.add(process)
+                try:
+                    start = self._follow(process, journal, start)
+                finally:
+                    self._processes.discard(process)
+                output.seek(0)
+                words = output.read()
+        # 0: all passed or failed as documented, 1: some did not. All else is about the process.
+        if process.returncode in (0, 1):
+            return ""
+        return f"pytest ended with status {process.returncode}: {_last_line(words)}"
+
+    def _follow(self, process: subprocess.Popen[str], journal: Path, position: int) -> int:
+        """Report the lines this run adds to the journal while the process runs."""
+        while True:
+            ended = process.poll() is not None
+            if journal.exists():
+                with journal.open("rb") as file:
+                    file.seek(position)
+                    data = file.read()
+                whole = data[: data.rfind(b"\n") + 1]
+                position += len(whole)
+                for record in _records(whole):
+                    if record.get("run_id") == self.run_id and record["repeat"] == record["repeats"]:
+                        self._advance(record)
+            if ended:
+                return position
+            time.sleep(0.2)
+
+    def _advance(self, record: Record) -> None:
+        with self.progress.lock:
+            self.progress.advance(record)
+
+    def _stop(self) -> None:
+        self._stopping.set()
+        self.store.interrupt()
+        for process in list(self._processes):
+            process.send_signal(signal.SIGINT)
+        deadline = time.monotonic() + 10
+        for process in list(self._processes):
+            try:
+                process.wait(max(0.1, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def _records(data: bytes) -> Iterator[Record]:
+    import json
+
+    for line in data.splitlines():
+        try:
+            yield json.loads(line)
+        except ValueError:
+            continue
+
+
+def _devices(cells: Iterable[Cell]) -> list[str]:
+    return sorted({cell.device for cell in cells})
+
+
+def _split(cells: list[Cell], shards: int) -> list[list[Cell]]:
+    """Deal the cells out; neighbours (checks of one case) tend to cost alike."""
+    return [part for index in range(shards) if (part := cells[index::shards])]
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip().strip("=-! ")]
+    return lines[-1][:400] if lines else "no output"
+
+
+def _error_record(cell: Cell, key: Key, run_id: str, words: str) -> Record:
+    unknown = "torch_git platform device_name cpu_capability error_type frame signal output_tail"
+    empty: dict[str, Any] = dict.fromkeys(unknown.split(), "")
+    return {
+        **empty,
+        "schema": SCHEMA,
+        "run_id": run_id,
+        "started": datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "case": cell.case.id,
+        "check": cell.check.name,
+        "case_hash": cell.case.hash,
+        "torch": key.torch,
+        "python": key.python,
+        "device": cell.device,
+        "backend": cell.backend,
+        "extras": list(key.extras),
+        "repeat": 1,
+        "repeats": 1,
+        "outcome": str(Outcome.ERROR),
+        "verdict": str(Verdict.ERROR),
+        "message": f"the environment cannot be made: {words}",
+        "exit_status": None,
+        "graphs": None,
+        "duration_s": 0.0,
+        "peak_rss_mb": 0.0,
+        "harness": __version__,
+    }
+
+
+def default_jobs() -> int:
+    """As many pytest processes as cores: a cell has one thread."""
+    return len(os.sched_getaffinity(0))
+
+
+def current_target() -> Target:
+    """The running interpreter and the torch it has.
+
+    Raises:
+        EnvironmentFailure: it has none.
+    """
+    from importlib import metadata
+
+    from harness.extras import installed_extras
+
+    try:
+        torch = public_or_empty(metadata.version("torch"))
+    except metadata.PackageNotFoundError:
+        raise EnvironmentFailure("this Python has no torch; install one, or say which with --torch") from None
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return Target(Key(torch, python, installed_extras()), Path(sys.executable))
