@@ -22,6 +22,7 @@ from typing import Any
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
+from harness.extras import EXTRAS
 from harness.outcome import BAD, Outcome
 
 if sys.version_info >= (3, 11):
@@ -60,7 +61,7 @@ DEFAULT_MEMORY_MIB = 4096
 
 # The reference expression of PEP 723, restricted to the `script` type.
 _BLOCK = re.compile(r"(?m)^# /// script$\s(?P<content>(^#(| .*)$\s)+)^# ///$")
-_TEST = re.compile(r"(?m)^(?:async\s+)?def\s+test_")
+_HEAD = re.compile(r"(?:#.*\n|\s*\n)*?# /// script\s*\n")
 
 _CASE_KEYS: dict[str, type | tuple[type, ...]] = {
     "issue": str,
@@ -287,14 +288,14 @@ def _type_name(expected: type | tuple[type, ...]) -> str:
 
 
 def is_case_file(path: Path) -> bool:
-    """Whether the file has a header of ours. An unreadable file has none."""
+    """Whether the file starts with script metadata that speaks of us. An unreadable file does not."""
     if path.suffix != ".py":
         return False
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return False
-    return "# /// script" in text and "tool.pt2bugs" in text
+    return _HEAD.match(text) is not None and "tool.pt2bugs" in text
 
 
 def parse_case(path: Path) -> Case:
@@ -309,7 +310,15 @@ def parse_case(path: Path) -> Case:
         raise CaseError(path, None, f"cannot be read: {error}") from None
     block = _BLOCK.search(text)
     if block is None:
-        raise CaseError(path, 1, "no script metadata (PEP 723): the file must have a '# /// script' block")
+        opened = re.search(r"(?m)^# /// script$", text)
+        if opened is None:
+            raise CaseError(path, 1, "no script metadata (PEP 723): the file needs a '# /// script' block")
+        line = text.count("\n", 0, opened.start()) + 1
+        raise CaseError(
+            path,
+            line,
+            "the '# /// script' block has no closing '# ///', or a line in it does not start with '# '",
+        )
     first = text.count("\n", 0, block.start()) + 2
     rows = block["content"].splitlines()
     source = "\n".join(row[2:] if row.startswith("# ") else row[1:] for row in rows) + "\n"
@@ -384,7 +393,7 @@ def parse_case(path: Path) -> Case:
         isolation="spawn" if env else isolation,
         env=dict(env),
         backends=backends,
-        extra=table.get("extra", ""),
+        extra=header.word("extra", tuple(EXTRAS), "") if table.get("extra") else "",
         compiles=table.get("compiles", True),
         guard=guard,
         flaky=table.get("flaky", False),

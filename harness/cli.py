@@ -20,6 +20,7 @@ from harness.commands.common import say
 COMMANDS = {
     "list": "what the corpus holds",
     "run": "the matrix: run what the journal does not answer yet",
+    "matrix": "the matrix in the terminal, or as a picture",
     "export": "data for dashboards",
     "envs": "the environments, their size, and a disk budget",
 }

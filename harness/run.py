@@ -162,8 +162,9 @@ class Runner:
                     one_run.result()
             except BaseException:
                 self._stop()
-                for pending in (*ready, *running):
-                    pending.cancel()
+                pending: list[Future[Any]] = [*ready, *running]
+                for future in pending:
+                    future.cancel()
                 for _ in work:
                     ahead.release()
                 raise

@@ -6,7 +6,7 @@ import argparse
 import difflib
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,8 @@ from harness.case import COMPONENTS, SYMPTOMS, Case, Selection, load_cases
 from harness.commands import NothingSelected, UsageError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from harness.matrix import Results
     from harness.plan import Cell
     from harness.releases import Release, Sources
@@ -156,6 +158,26 @@ def open_results(arguments: argparse.Namespace) -> Results:
     from harness.matrix import Results
 
     return Results(arguments.results)
+
+
+def load_selection(arguments: argparse.Namespace, warn: Callable[[str], None]) -> tuple[list[Case], pd.DataFrame]:
+    """The whole corpus, and the cells that the results folder has of what the arguments select.
+
+    Raises:
+        JournalError: a journal cannot be read.
+    """
+    from harness.matrix import cells_table
+
+    corpus, cases = select_cases(arguments)
+    names = {case.id for case in cases}
+    lines = {
+        key: record
+        for key, record in open_results(arguments).load(corpus, warn).items()
+        if key[0] in names
+        and (not arguments.device or key[2] in arguments.device)
+        and (not arguments.backend or key[3] in arguments.backend)
+    }
+    return corpus, cells_table(lines)
 
 
 def run_options(arguments: argparse.Namespace) -> Options:

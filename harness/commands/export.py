@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from harness.commands import OK
-from harness.commands.common import add_results, add_selection, open_results, select_cases, warn
-from harness.matrix import cells_table, matrix_table, write_text
+from harness.commands.common import add_results, add_selection, load_selection, warn
+from harness.matrix import matrix_table, write_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,10 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    corpus, cases = select_cases(arguments)
-    names = {case.id for case in cases}
-    lines = open_results(arguments).load(corpus, warn)
-    cells = cells_table({key: record for key, record in lines.items() if key[0] in names})
+    corpus, cells = load_selection(arguments, warn)
     table = cells if arguments.format == "cells" else matrix_table(cells, corpus)
     text = table.to_csv(index=False, lineterminator="\n")
     if arguments.output is None:

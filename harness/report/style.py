@@ -1,0 +1,37 @@
+"""How a verdict looks: a letter and a colour, so that a matrix reads with colour and without."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Look:
+    """`letter` stands for the verdict, `terminal` is a rich style, `fill` and `ink` are CSS colours."""
+
+    letter: str
+    terminal: str
+    fill: str
+    ink: str
+    meaning: str
+
+
+LOOKS = {
+    "pass": Look(".", "green", "#d7f0dc", "#14532d", "passes"),
+    "xfail": Look("x", "red", "#f6c9c4", "#7f1d1d", "the documented bug"),
+    "xpass": Look("P", "bold magenta", "#e4c8f5", "#581c87", "expected to fail, passed"),
+    "fail": Look("F", "bold white on red", "#b3261e", "#ffffff", "another failure than the documented one"),
+    "flaky": Look("~", "bold yellow", "#fde68a", "#713f12", "repeats disagree"),
+    "skip": Look("s", "dim", "#e5e7eb", "#4b5563", "cannot apply here, or blocked"),
+    "error": Look("E", "bold blue", "#bfdbfe", "#1e3a8a", "the environment is broken"),
+    "": Look(" ", "", "none", "#4b5563", "not run"),
+}
+OUTCOME_LETTERS = {"wrong": "w", "raise": "r", "crash": "c", "timeout": "t", "oom": "m"}
+"""A documented failure shows how it failed."""
+
+
+def look_of(value: str) -> tuple[str, Look]:
+    """The letter and look of a matrix value, such as ``pass`` or ``xfail:crash``."""
+    verdict, _, outcome = value.partition(":")
+    look = LOOKS[verdict]
+    return OUTCOME_LETTERS.get(outcome, look.letter), look

@@ -1,0 +1,129 @@
+"""The verdict: a wrong failure is never the documented one, a failure that is gone is said loudly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from packaging.specifiers import SpecifierSet
+
+from harness.case import Bug, Case, Check
+from harness.expectation import Where, is_available, judge, public
+from harness.outcome import Observation, Outcome, Verdict
+
+BUG = Bug(Outcome.RAISE, SpecifierSet(">=2.4,<2.10"), error="torch.X", match="two devices", line=12)
+SEEN = Observation(Outcome.RAISE, "torch.X", "found two devices cpu, meta")
+
+
+def case(*bugs: Bug, flaky: bool = False, requires: str = "") -> Case:
+    return Case(
+        id="pytorch_1",
+        path=Path("cases/dynamo/pytorch_1.py"),
+        issue="https://github.com/pytorch/pytorch/issues/1",
+        title="t",
+        component="dynamo",
+        symptom="internal-error",
+        checks=(Check("test_a", ("backend",), 1), Check("test_b", (), 9)),
+        hash="0",
+        backends=("inductor", "eager"),
+        bugs=bugs,
+        flaky=flaky,
+        requires_torch=SpecifierSet(requires),
+    )
+
+
+def verdict(
+    the_case: Case, seen: Observation, torch: str = "2.9.1", check: str = "test_a", backend: str = "inductor"
+) -> Verdict:
+    return judge(the_case, check, Where(torch, "3.11.7", "cpu", backend), seen).verdict
+
+
+def test_the_documented_failure() -> None:
+    assert verdict(case(BUG), SEEN) is Verdict.XFAIL
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        Observation(Outcome.RAISE, "torch.Y", SEEN.message),
+        Observation(Outcome.RAISE, "torch.X", "something else"),
+        Observation(Outcome.WRONG, "torch.X", SEEN.message),
+        Observation(Outcome.CRASH, signal="SIGSEGV"),
+        Observation(Outcome.TIMEOUT),
+        Observation(Outcome.OOM),
+    ],
+)
+def test_another_failure_is_not_the_documented_one(seen: Observation) -> None:
+    judgement = judge(case(BUG), "test_a", Where("2.9.1", "3.11", "cpu", "inductor"), seen)
+    assert judgement.verdict is Verdict.FAIL
+    assert "torch.X matching 'two devices' (pytorch_1.py:12)" in judgement.reason
+    assert seen.summary in judgement.reason
+
+
+def test_a_failure_outside_every_entry() -> None:
+    assert verdict(case(BUG), SEEN, torch="2.10.0") is Verdict.FAIL
+    assert verdict(case(), SEEN) is Verdict.FAIL
+    assert verdict(case(), Observation(Outcome.PASS)) is Verdict.PASS
+
+
+def test_a_failure_that_is_gone() -> None:
+    judgement = judge(case(BUG), "test_a", Where("2.9.1", "3.11", "cpu", "inductor"), Observation(Outcome.PASS))
+    assert judgement.verdict is Verdict.XPASS
+    for words in ("expected: raise torch.X", "seen:     pass", "torch 2.9.1", "pytorch_1.py:12", "#1 no longer"):
+        assert words in judgement.reason
+
+
+def test_signals_are_told_apart() -> None:
+    bug = Bug(Outcome.CRASH, signal="SIGFPE")
+    assert verdict(case(bug), Observation(Outcome.CRASH, signal="SIGFPE")) is Verdict.XFAIL
+    assert verdict(case(bug), Observation(Outcome.CRASH, signal="SIGSEGV")) is Verdict.FAIL
+
+
+def test_the_first_entry_that_applies_wins() -> None:
+    blocked = Bug(Outcome.RAISE, SpecifierSet("<2.5"), error="torch.Old", blocked=True)
+    both = case(blocked, BUG)
+    assert verdict(both, Observation(Outcome.RAISE, "torch.Old"), torch="2.4.1") is Verdict.SKIP
+    assert verdict(both, SEEN, torch="2.4.1") is Verdict.FAIL
+    assert verdict(both, SEEN, torch="2.5.0") is Verdict.XFAIL
+    assert verdict(both, Observation(Outcome.PASS), torch="2.4.1") is Verdict.XPASS
+
+
+def test_entries_for_one_check_or_backend() -> None:
+    one = case(Bug(Outcome.RAISE, check="test_b"), Bug(Outcome.RAISE, backend="eager"))
+    assert verdict(one, SEEN, check="test_b") is Verdict.XFAIL
+    assert verdict(one, SEEN) is Verdict.FAIL
+    assert verdict(one, SEEN, backend="eager") is Verdict.XFAIL
+
+
+def test_a_backend_that_the_header_does_not_name() -> None:
+    assert verdict(case(BUG), Observation(Outcome.PASS), backend="vendor") is Verdict.PASS
+    assert verdict(case(BUG), SEEN, backend="vendor") is Verdict.XFAIL
+    assert verdict(case(BUG), Observation(Outcome.CRASH), backend="vendor") is Verdict.FAIL
+
+
+def test_a_case_that_says_it_is_flaky() -> None:
+    assert verdict(case(BUG, flaky=True), Observation(Outcome.PASS)) is Verdict.FLAKY
+    assert verdict(case(BUG, flaky=True), SEEN) is Verdict.XFAIL
+
+
+def test_skip_and_error_pass_through() -> None:
+    assert verdict(case(BUG), Observation(Outcome.SKIP)) is Verdict.SKIP
+    assert verdict(case(BUG), Observation(Outcome.ERROR)) is Verdict.ERROR
+
+
+@pytest.mark.parametrize(
+    ("specifiers", "torch", "expected"),
+    [
+        (">=2.4", "2.4.0", True),
+        (">=2.4", "2.4.0.dev20260101", False),
+        ("<2.10", "2.9.0rc1", True),
+        (">=2.9", "2.10.0.dev20260101", True),
+        ("", "2.0.1", True),
+    ],
+)
+def test_prereleases_are_releases(specifiers: str, torch: str, expected: bool) -> None:
+    assert is_available(case(requires=specifiers), torch) is expected
+
+
+def test_the_local_part_of_a_version_does_not_count() -> None:
+    assert public("2.13.0+cu130") == "2.13.0"
