@@ -1,0 +1,148 @@
+"""Which releases exist is asked of a real index over HTTP, served here; which are meant is pure."""
+
+from __future__ import annotations
+
+import http.server
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from packaging.version import Version
+
+from harness.releases import (
+    Release,
+    ReleaseError,
+    Sources,
+    available_releases,
+    minors,
+    select_releases,
+    sources,
+)
+
+
+def releases(*versions: str) -> list[Release]:
+    return [Release(Version(version), ("3.11",)) for version in versions]
+
+
+ALL = releases("2.0.0", "2.0.1", "2.9.0", "2.9.1", "2.10.0rc1", "2.10.0", "2.11.0.dev20260101")
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["minors"], "2.0.1 2.9.1 2.10.0"),
+        (["all"], "2.0.0 2.0.1 2.9.0 2.9.1 2.10.0"),
+        (["2.9.1"], "2.9.1"),
+        (["2.9.1+cu128"], "2.9.1"),
+        (["2.9"], "2.9.0"),
+        ([">=2.0.1,<2.10"], "2.0.1 2.9.0 2.9.1"),
+        (["==2.9.*"], "2.9.0 2.9.1"),
+        ([">=2.10.0rc1"], "2.10.0rc1 2.10.0 2.11.0.dev20260101"),
+        (["2.10.0rc1"], "2.10.0rc1"),
+        (["minors", "2.0.0"], "2.0.0 2.0.1 2.9.1 2.10.0"),
+        (["2.9.1", ">=2.9,<2.10"], "2.9.0 2.9.1"),
+    ],
+)
+def test_what_is_meant(words: list[str], expected: str) -> None:
+    assert " ".join(map(str, select_releases(words, ALL))) == expected
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("3.1", r"--torch 3\.1: matches no torch release for this platform; the newest is 2\.10\.0"),
+        (">=2.4,<2.5", "matches no torch release"),
+        ("newest", "--torch newest: not a release; write"),
+        ("2.9.x", "not a release"),
+        (">=", "not a release"),
+    ],
+)
+def test_what_is_not(word: str, message: str) -> None:
+    with pytest.raises(ReleaseError, match=message):
+        select_releases([word], ALL)
+
+
+def test_minors_are_the_newest_patches() -> None:
+    assert [str(release) for release in minors(ALL)] == ["2.0.1", "2.9.1", "2.10.0"]
+
+
+class Index:
+    """A package index of one page, on localhost."""
+
+    def __init__(self, body: bytes, content_type: str = "text/html", status: int = 200) -> None:
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self.send_response(status)
+                self.send_header("Content-Type", content_type)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/simple/"
+
+
+PAGE = """<!DOCTYPE html><html><body>
+<a href="torch-2.9.1-cp310-cp310-manylinux_2_28_x86_64.whl">torch-2.9.1-cp310-cp310-manylinux_2_28_x86_64.whl</a>
+<a href="torch-2.9.1-cp311-cp311-manylinux_2_28_x86_64.whl">torch-2.9.1-cp311-cp311-manylinux_2_28_x86_64.whl</a>
+<a href="torch-2.9.1-cp313-cp313t-manylinux_2_28_x86_64.whl">torch-2.9.1-cp313-cp313t-manylinux_2_28_x86_64.whl</a>
+<a href="torch-2.9.1-cp311-none-macosx_11_0_arm64.whl">torch-2.9.1-cp311-none-macosx_11_0_arm64.whl</a>
+<a href="torch-2.8.0-cp311-cp311-win_amd64.whl">torch-2.8.0-cp311-cp311-win_amd64.whl</a>
+<a href="torch-1.13.1-cp311-cp311-manylinux1_x86_64.whl">torch-1.13.1-cp311-cp311-manylinux1_x86_64.whl</a>
+<a data-yanked="" href="torch-2.7.0-cp311-cp311-manylinux1_x86_64.whl">torch-2.7.0-cp311-cp311-manylinux1_x86_64.whl</a>
+<a href="torch-2.14.0.dev20260101-py3-none-any.whl">torch-2.14.0.dev20260101-py3-none-any.whl</a>
+<a href="torch-nonsense.whl">torch-nonsense.whl</a>
+</body></html>"""
+
+
+@pytest.fixture
+def index() -> Iterator[Index]:
+    served = Index(PAGE.encode())
+    yield served
+    served.server.shutdown()
+
+
+@pytest.mark.skipif("not __import__('platform').machine() == 'x86_64'", reason="the page lists x86_64 wheels")
+def test_an_index(index: Index, tmp_path: Path) -> None:
+    (tmp_path / "torch-2.13.0+cpu-cp311-cp311-manylinux_2_28_x86_64.whl").touch()
+    found = available_releases(Sources(index.url, (str(tmp_path),)))
+    assert [str(release) for release in found] == ["2.9.1", "2.13.0", "2.14.0.dev20260101"]
+    assert found[0].pythons == ("3.10", "3.11")
+
+
+def test_no_network() -> None:
+    with pytest.raises(ReleaseError, match=r"cannot be asked .* check the network"):
+        available_releases(Sources("http://127.0.0.1:9/simple/"))
+
+
+@pytest.mark.parametrize("body", [b"{}", b'{"files": 3}', b"\xff\xfe"])
+def test_an_index_that_answers_nonsense(body: bytes) -> None:
+    served = Index(body, "application/vnd.pypi.simple.v1+json")
+    with pytest.raises(ReleaseError, match=r"did not answer as one for torch|cannot be asked"):
+        available_releases(Sources(served.url))
+    served.server.shutdown()
+
+
+def test_an_index_without_torch() -> None:
+    served = Index(b"", status=404)
+    with pytest.raises(ReleaseError, match="did not answer as one for torch"):
+        available_releases(Sources(served.url))
+    served.server.shutdown()
+
+
+def test_sources_come_from_pip(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "UV_FIND_LINKS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PIP_FIND_LINKS", "/a /b")
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    found = sources(find_links=["/c"])
+    assert found.find_links[:3] == ("/c", "/a", "/b")
+    assert found.index == "http://127.0.0.1:9/simple"
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/other")
+    assert sources().index is None, "uv reads its own setting"
+    assert sources("http://127.0.0.1:9/named").index == "http://127.0.0.1:9/named"
