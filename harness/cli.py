@@ -78,3 +78,7 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
             module.add_arguments(sub)
             sub.set_defaults(run=module.run)
     return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -92,14 +92,31 @@ def companions(torch: str) -> tuple[str, ...]:
     )
 
 
+_NEWEST_PYTHON = (((2, 1), "3.10"), ((2, 4), "3.11"), ((2, 6), "3.12"), ((2, 9), "3.13"))
+"""Before that torch release, Dynamo refuses to compile on any newer Python, wheel or not (its own message
+says so: "Python 3.11+ not yet supported for torch.compile")."""
+
+
+def compiles_on(torch: str, python: str) -> bool:
+    """Whether torch.compile of that release supports that Python minor version."""
+    for before, newest in _NEWEST_PYTHON:
+        if Version(torch).release[:2] < before:
+            return Version(python) <= Version(newest)
+    return True
+
+
 def choose_python(release: Release, asked: str | None = None) -> str:
-    """The Python minor version for a release: the running one if there is a wheel, else the newest that has.
+    """The Python minor version for a release: the running one if it will do, else the newest that will.
+
+    It will do if the release has a wheel for it and its torch.compile supports it.
 
     Raises:
         EnvironmentFailure: the Python asked for has no wheel of that release.
     """
     running = f"{sys.version_info.major}.{sys.version_info.minor}"
-    supported = [python for python in release.pythons if Version(python) >= Version("3.10")]
+    supported = [
+        python for python in release.pythons if Version(python) >= Version("3.10") and compiles_on(str(release), python)
+    ]
     if asked is not None:
         if asked not in release.pythons:
             raise EnvironmentFailure(
@@ -183,6 +200,7 @@ class Store:
     def _uv(self, *arguments: str) -> None:
         environ = {**os.environ, "UV_CACHE_DIR": str(self.uv_cache), "UV_NO_PROGRESS": "1"}
         environ.pop("VIRTUAL_ENV", None)
+        environ.setdefault("PYENV_VERSION", _pyenv_versions())
         # A session of its own: Ctrl-C is for us to handle, and must not look like a failure of uv.
         self._installing = subprocess.Popen(
             [find_uv_bin(), *arguments],
@@ -311,6 +329,13 @@ def _stats(root: Path) -> Iterator[os.stat_result]:
 def _inodes(root: Path) -> Iterator[tuple[int, int]]:
     for stat in _stats(root):
         yield stat.st_ino, stat.st_blocks * 512
+
+
+def _pyenv_versions() -> str:
+    """All Pythons of pyenv, for its shims: uv tries the first on the path, and a shim of a version that is not
+    switched on fails. Empty, which pyenv reads as unset, where there is no pyenv."""
+    root = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    return ":".join(sorted(path.name for path in root.glob("versions/*")))
 
 
 def _uv_words(stderr: str) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import json
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +18,8 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.tags import Tag, platform_tags
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
+
+from harness.warmup import cache_home
 
 FIRST = Version("2.0")
 """The first release with torch.compile."""
@@ -116,6 +121,29 @@ def available_releases(source: Sources) -> list[Release]:
             if found:
                 pythons.setdefault(Version(version.public), set()).update(found)
     return [Release(version, tuple(sorted(minors, key=Version))) for version, minors in sorted(pythons.items())]
+
+
+def known_releases(source: Sources, warn: Callable[[str], None]) -> list[Release]:
+    """As `available_releases`; without a network, what the index listed the last time it was asked.
+
+    Raises:
+        ReleaseError: the index cannot be asked, and never was.
+    """
+    digest = hashlib.sha256(repr(source).encode()).hexdigest()[:16]
+    memory = cache_home() / "releases" / f"{digest}.json"
+    try:
+        found = available_releases(source)
+    except ReleaseError as error:
+        try:
+            known = json.loads(memory.read_text())
+        except (OSError, ValueError):
+            raise error from None
+        warn(f"{error}; going by what it listed before")
+        return [Release(Version(version), tuple(pythons)) for version, pythons in known]
+    with contextlib.suppress(OSError):
+        memory.parent.mkdir(parents=True, exist_ok=True)
+        memory.write_text(json.dumps([[str(release), release.pythons] for release in found]))
+    return found
 
 
 @lru_cache

@@ -233,6 +233,7 @@ def releases_for(arguments: argparse.Namespace, words: Sequence[str]) -> list[Re
     Raises:
         ReleaseError: a value does not parse or matches nothing, or the index cannot be asked.
     """
-    from harness.releases import available_releases, select_releases
+    from harness.releases import known_releases, parse_request, select_releases
 
-    return select_releases(words, available_releases(package_sources(arguments)))
+    parse_request(words)
+    return select_releases(words, known_releases(package_sources(arguments), warn))
