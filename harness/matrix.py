@@ -134,10 +134,15 @@ def version_key(version: str) -> Version:
     return Version(version or "0")
 
 
+def sorted_keys(lines: Iterable[CellKey]) -> list[CellKey]:
+    """Cells by case, check, device, backend and extras, then in version order."""
+    return sorted(lines, key=lambda key: (*key[:5], version_key(key[5]), version_key(key[6])))
+
+
 def cells_table(lines: dict[CellKey, Record]) -> pd.DataFrame:
     """One row per cell, sorted, with the columns of `cells.csv`."""
     rows = []
-    for key in sorted(lines, key=lambda key: (*key[:5], version_key(key[5]), version_key(key[6]))):
+    for key in sorted_keys(lines):
         record = lines[key]
         rows.append([*key[:6], record["python"], *(record[name] for name in CELL_COLUMNS[7:])])
     table = pd.DataFrame(rows, columns=CELL_COLUMNS)
@@ -152,7 +157,7 @@ def matrix_value(verdict: str, outcome: str) -> str:
 def matrix_table(cells: pd.DataFrame, cases: Iterable[Case]) -> pd.DataFrame:
     """One row per check x device x backend x extras, one column per release in version order.
 
-    A release run with several Pythons shows the newest Python.
+    A release run with several Pythons shows the newest Python on which it gave an answer.
     """
     known = {case.id: case for case in cases}
     cells = cells[cells["torch"] != ""]
@@ -162,7 +167,8 @@ def matrix_table(cells: pd.DataFrame, cases: Iterable[Case]) -> pd.DataFrame:
         return pd.DataFrame(columns=head)
     values = [matrix_value(v, o) for v, o in zip(cells["verdict"], cells["outcome"], strict=True)]
     wide = (
-        cells.assign(value=values)
+        cells.assign(value=values, answers=cells["verdict"] != Verdict.ERROR)
+        .sort_values("answers", kind="stable")
         .drop_duplicates([*ROW, "torch"], keep="last")
         .pivot(index=ROW, columns="torch", values="value")
         .reindex(columns=releases)
@@ -179,16 +185,37 @@ def matrix_table(cells: pd.DataFrame, cases: Iterable[Case]) -> pd.DataFrame:
 
 def write_csv(table: pd.DataFrame, path: Path) -> None:
     """Write beside and rename, so that a reader sees the old table or the new one."""
-    write_text(path, table.to_csv(index=False, lineterminator="\n"))
+    write_text(path, csv_text(table))
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def csv_text(table: pd.DataFrame) -> str:
+    """CSV with one header line, in which no text starts a formula when a spreadsheet opens it.
+
+    Such a text gets an apostrophe in front, which spreadsheets take as "this is text".
+    """
+
+    def safe(value: object) -> object:
+        return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+    text: str = table.map(safe).astype(table.dtypes).to_csv(index=False, lineterminator="\n")
+    return text
 
 
 def write_text(path: Path, text: str) -> None:
+    """Write a text file whole or not at all."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, data: bytes) -> None:
     """Write a file whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
         Path(beside).chmod(0o644)
         Path(beside).replace(path)
     except BaseException:

@@ -14,9 +14,8 @@ from harness.case import COMPONENTS, SYMPTOMS, Case, Selection, load_cases
 from harness.commands import NothingSelected, UsageError
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from harness.matrix import Results
+    from harness.journal import Record
+    from harness.matrix import CellKey, Results
     from harness.plan import Cell
     from harness.releases import Release, Sources
     from harness.run import Options, Target
@@ -160,14 +159,14 @@ def open_results(arguments: argparse.Namespace) -> Results:
     return Results(arguments.results)
 
 
-def load_selection(arguments: argparse.Namespace, warn: Callable[[str], None]) -> tuple[list[Case], pd.DataFrame]:
-    """The whole corpus, and the cells that the results folder has of what the arguments select.
+def load_selection(
+    arguments: argparse.Namespace, warn: Callable[[str], None]
+) -> tuple[list[Case], dict[CellKey, Record]]:
+    """The whole corpus, and the lines that the results folder has of what the arguments select.
 
     Raises:
         JournalError: a journal cannot be read.
     """
-    from harness.matrix import cells_table
-
     corpus, cases = select_cases(arguments)
     names = {case.id for case in cases}
     lines = {
@@ -177,7 +176,7 @@ def load_selection(arguments: argparse.Namespace, warn: Callable[[str], None]) -
         and (not arguments.device or key[2] in arguments.device)
         and (not arguments.backend or key[3] in arguments.backend)
     }
-    return corpus, cells_table(lines)
+    return corpus, lines
 
 
 def run_options(arguments: argparse.Namespace) -> Options:

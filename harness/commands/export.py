@@ -6,24 +6,30 @@ import argparse
 import sys
 from pathlib import Path
 
-from harness.commands import OK
+from harness.commands import OK, NothingSelected, UsageError
 from harness.commands.common import add_results, add_selection, load_selection, warn
-from harness.matrix import matrix_table, write_text
+from harness.export import FORMATS, ExportError, Selected, render
+from harness.matrix import write_bytes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_selection(parser)
     add_results(parser)
-    parser.add_argument("--format", required=True, choices=("csv", "cells"), help="csv is the matrix")
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there instead of stdout")
+    parser.add_argument("--format", required=True, choices=FORMATS, help="csv is the matrix, cells one row per cell")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there, whole, instead of stdout")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    corpus, cells = load_selection(arguments, warn)
-    table = cells if arguments.format == "cells" else matrix_table(cells, corpus)
-    text = table.to_csv(index=False, lineterminator="\n")
+    corpus, lines = load_selection(arguments, warn)
+    if not lines:
+        raise NothingSelected(f"nothing to export: {arguments.results} has no results of the selected cases")
+    try:
+        data = render(arguments.format, Selected(lines, {case.id: case for case in corpus}))
+    except ExportError as error:
+        raise UsageError(str(error)) from None
     if arguments.output is None:
-        sys.stdout.write(text)
+        sys.stdout.buffer.write(data)
+        sys.stdout.flush()
     else:
-        write_text(arguments.output, text)
+        write_bytes(arguments.output, data)
     return OK

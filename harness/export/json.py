@@ -1,0 +1,27 @@
+"""`json`: one object per cell, all keys of the journal and what the case says of itself (docs/exports.md)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from harness.export import Selected
+from harness.matrix import sorted_keys
+
+
+def records(selected: Selected) -> Iterator[dict[str, Any]]:
+    """The newest line of every cell in the order of `cells.csv`, `release` being the public torch version."""
+    for key in sorted_keys(selected.lines):
+        record = selected.lines[key]
+        case = selected.cases.get(record["case"])
+        about = (
+            {"component": case.component, "symptom": case.symptom, "issue": case.issue, "title": case.title}
+            if case
+            else dict.fromkeys(("component", "symptom", "issue", "title"), "")
+        )
+        yield {**record, **about, "release": key[5]}
+
+
+def render(selected: Selected) -> bytes:
+    return (json.dumps(list(records(selected)), ensure_ascii=False, indent=1) + "\n").encode()
