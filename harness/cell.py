@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import random
 import re
@@ -9,7 +10,7 @@ import sys
 import time
 import traceback
 import unittest
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
@@ -25,6 +26,7 @@ NOTHING_COMPILED = (
     "make it compile, or say `compiles = false` in its header"
 )
 
+_NO_SPACE = "No space left on device"
 _NO_MEMORY = re.compile(r"DefaultCPUAllocator: (can't allocate|not enough) memory|bad_alloc|out of memory", re.I)
 
 
@@ -68,6 +70,9 @@ def run_cell(cell: Cell, threads: int, begin: Callable[[], None]) -> tuple[Obser
         seen = observe_exception(caught, path)
     seen.duration_s = time.perf_counter() - started
     seen.graphs = _captured_graphs() - before
+    if seen.outcome is not Outcome.TIMEOUT and seen.duration_s > cell.case.timeout:
+        # A check that swallows the timer's exception has been too slow all the same.
+        seen.outcome, seen.message = Outcome.TIMEOUT, f"took {seen.duration_s:.1f} s, over its timeout"
     if seen.outcome is Outcome.PASS and cell.case.compiles and seen.graphs == 0:
         seen.outcome, seen.message = Outcome.ERROR, NOTHING_COMPILED
     return seen, failure
@@ -108,6 +113,10 @@ def _classify(error: BaseException, message: str, frames: list[tuple[str, int, s
         return Outcome.SKIP
     if isinstance(error, pytest.fail.Exception) and message.startswith("Timeout"):
         return Outcome.TIMEOUT
+    if _NO_SPACE in message or any(
+        isinstance(one, OSError) and one.errno in (errno.ENOSPC, errno.EDQUOT) for one in _chain(error)
+    ):
+        return Outcome.ERROR
     if (
         isinstance(error, MemoryError)
         or type(error).__name__ == "OutOfMemoryError"
@@ -121,6 +130,16 @@ def _classify(error: BaseException, message: str, frames: list[tuple[str, int, s
         if ours and not any(_inside_torch(filename) for filename, _, _ in below):
             return Outcome.WRONG
     return Outcome.RAISE
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """The exception and what it came from."""
+    met: set[int] = set()
+    following: BaseException | None = error
+    while following is not None and id(following) not in met:
+        met.add(id(following))
+        yield following
+        following = following.__cause__ or following.__context__
 
 
 def _frames(tb: TracebackType | None) -> list[tuple[str, int, str]]:

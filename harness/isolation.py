@@ -6,6 +6,9 @@ and one ``kill(-1)`` ends everything a cell left behind, sessions of its own inc
 child subreaper and walks the process tree. pytest itself never imports torch, so neither a crash at
 import nor a child that kills its parent can take the run and its results along.
 
+Between the two stands a *guardian*, which runs nobody's code: when the zygote goes, or pytest does, by
+whatever signal, it ends everything below, and removes the folder if pytest no longer can.
+
 The child reports over a pipe of its own; the zygote enforces deadline, memory and process count from
 outside, and tells the pytest process how the child ended. No report, no pass.
 """
@@ -14,6 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import faulthandler
 import fcntl
 import json
 import os
@@ -29,6 +33,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -51,6 +56,8 @@ LEAVE_S = 10.0
 """For a child that has reported to be gone."""
 MAX_PROCESSES = 512
 MAX_FILE_MIB = 1024
+MAX_OUTPUT_MIB = 64
+"""Of a cell's printed text; beyond that only its end is kept."""
 _POLL_S = 0.1
 _TAIL_BYTES = 16 * OUTPUT_LIMIT
 _FRAME_LIMIT = 4 * 1024 * 1024
@@ -59,6 +66,7 @@ _CREDENTIAL = re.compile(
     r"TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|AUTH|COOKIE|SESSION",
     re.IGNORECASE,
 )
+_CREDENTIAL_IN_URL = re.compile(r"://[^/\s:@]*:[^/\s@]+@")
 
 
 class IsolationError(Exception):
@@ -81,8 +89,10 @@ class Limits:
 class Ending:
     """How a child ended.
 
-    `frames` are the objects it reported, by kind. `stopped` says why it was killed: ``deadline``,
-    ``start``, ``memory``, ``processes``, ``lost`` (the zygote went away), or empty if it left by itself.
+    `frames` are the objects it reported, by kind. `stopped` says what cut it off: ``deadline``, ``start``,
+    ``memory``, ``processes``, ``leave`` (it had reported, and stayed), ``setup`` (it could not be started),
+    ``lost`` (the zygote went away), ``outside`` (it did, and no child could have done that); empty if it
+    left by itself.
     """
 
     frames: dict[str, Any] = field(default_factory=dict)
@@ -104,8 +114,15 @@ class Channel:
 
     def __init__(self, fd: int, nonce: str) -> None:
         self.fd, self.nonce = fd, nonce
+        self._owner = 0
+
+    def own(self) -> None:
+        """Let this process alone report: one that the check forks runs on to the end of the cell as well."""
+        self._owner = os.getpid()
 
     def send(self, kind: str, value: Any) -> None:
+        if os.getpid() != self._owner:
+            return
         data = f"{self.nonce} {kind} {json.dumps(value)}\n".encode()
         while data:
             data = data[os.write(self.fd, data) :]
@@ -116,7 +133,9 @@ class Channel:
     @classmethod
     def from_env(cls, text: str) -> Channel:
         fd, nonce = text.split(":")
-        return cls(int(fd), nonce)
+        channel = cls(int(fd), nonce)
+        channel.own()
+        return channel
 
 
 def _parse_frames(data: bytes, nonce: str) -> dict[str, Any]:
@@ -158,26 +177,42 @@ class Zygote:
         """
         if self._socket is not None:
             return self.facts
-        self._scratch = Scratch.create()
-        ours, theirs = socket.socketpair()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        self._pid = os.fork()
-        if self._pid == 0:
-            try:
-                ours.close()
-                _enter(theirs, self._scratch.path, self._prepare, self._body)
-            finally:
-                os._exit(70)
-        theirs.close()
-        self._socket = ours
-        hello = self._receive(START_S * 2)
+        try:
+            self._scratch = Scratch.create()
+            self._fork()
+        except OSError as error:
+            self.close()
+            raise IsolationError(f"{tempfile.gettempdir()}: no cell can be run there: {error.strerror}") from None
+        with self._closed_on_error():
+            hello = self._receive(START_S * 2)
         if hello is None or "failed" in hello:
             words = hello["failed"] if hello else self._last_words()
             self.close()
             raise IsolationError(words)
-        self.facts = hello["facts"]
+        self.facts, self._namespace = hello["facts"], hello["namespace"]
         return self.facts
+
+    def _fork(self) -> None:
+        assert self._scratch is not None
+        ours, theirs = socket.socketpair()
+        self._socket = ours
+        sys.stdout.flush()
+        sys.stderr.flush()
+        parent = os.getpid()
+        try:
+            with warnings.catch_warnings():
+                # A pytest-xdist worker has a thread for its reports. The child has no use for it.
+                warnings.simplefilter("ignore", DeprecationWarning)
+                self._pid = os.fork()
+            if self._pid == 0:
+                try:
+                    _guard(parent, theirs, self._scratch.path, self._prepare, self._body)
+                except BaseException:
+                    traceback.print_exc()
+                finally:
+                    os._exit(70)
+        finally:
+            theirs.close()
 
     def run(self, request: dict[str, Any], limits: Limits) -> Ending:
         """Run one child. The zygote is started, or started again after a loss, when needed.
@@ -188,18 +223,29 @@ class Zygote:
         self.start()
         assert self._socket is not None
         began = time.monotonic()
-        try:
-            self._socket.sendall(json.dumps({"request": request, "limits": asdict(limits)}).encode() + b"\n")
-        except OSError:
-            reply = None
-        else:
-            # The zygote keeps the deadline. This one is for a zygote that cannot.
-            reply = self._receive(START_S + limits.timeout_s + GRACE_S + LEAVE_S + 60)
+        with self._closed_on_error():
+            try:
+                self._socket.sendall(json.dumps({"request": request, "limits": asdict(limits)}).encode() + b"\n")
+            except OSError:
+                reply = None
+            else:
+                # The zygote keeps the deadline. This one is for a zygote that cannot.
+                reply = self._receive(START_S + limits.timeout_s + GRACE_S + LEAVE_S + 60)
         if reply is None:
             words = self._last_words()
             self.close()
-            return Ending(stopped="lost", duration_s=time.monotonic() - began, detail=words)
+            stopped = "outside" if self._namespace else "lost"
+            return Ending(stopped=stopped, duration_s=time.monotonic() - began, detail=words)
         return Ending(**reply)
+
+    @contextlib.contextmanager
+    def _closed_on_error(self) -> Iterator[None]:
+        """An answer that nobody waited for must not be taken for that to the next question."""
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
 
     def learn(self, modules: list[str]) -> None:
         """Have the zygote import these modules, so that later children find them imported."""
@@ -214,11 +260,11 @@ class Zygote:
             self._socket.close()
             self._socket = None
         if self._pid:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self._pid, signal.SIGKILL)
-            with contextlib.suppress(ChildProcessError):
-                os.waitpid(self._pid, 0)
-            self._pid = 0
+            pid, self._pid = self._pid, 0
+            os.kill(pid, signal.SIGTERM)
+            if not _wait_for(pid, 2 * LEAVE_S):
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
         if self._scratch is not None:
             self._scratch.remove()
             self._scratch = None
@@ -240,40 +286,70 @@ class Zygote:
         return reply
 
     def _last_words(self) -> str:
+        """Why the zygote is away, in its own words where it left some."""
         assert self._scratch is not None
-        with contextlib.suppress(ChildProcessError):
-            _, status = os.waitpid(self._pid, os.WNOHANG)
-            how = f"status {status}" if status else "no status"
+        pid, self._pid = self._pid, 0
+        if not _wait_for(pid, LEAVE_S):
+            self._pid = pid
+            return "the process that imports torch does not answer"
         words = _tail(self._scratch.path / "zygote.log").strip()
-        return f"the process that imports torch went away ({how})" + (f":\n{words}" if words else "")
+        return f"the process that imports torch went away: {words or 'it was killed'}"
+
+
+def _wait_for(pid: int, timeout_s: float) -> bool:
+    """Whether this child of ours ended in time; it is then reaped."""
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        try:
+            if os.waitpid(pid, os.WNOHANG)[0]:
+                return True
+        except ChildProcessError:
+            return True
+        time.sleep(0.002)
+    return False
 
 
 class Scratch:
     """A temporary folder that outlives no run: the next run removes what a killed one left."""
 
-    PREFIX = "pt2bugs-"
+    PREFIX = "pt2bugs-cells-"
 
     def __init__(self, path: Path, lock: int) -> None:
         self.path, self._lock = path, lock
 
     @classmethod
     def create(cls) -> Scratch:
+        """Make one.
+
+        Raises:
+            OSError: the temporary folder is full, or not writable.
+        """
         base = Path(tempfile.gettempdir())
         for old in base.glob(f"{cls.PREFIX}*"):
             with contextlib.suppress(OSError):
-                if old.stat().st_uid == os.getuid() and cls._is_abandoned(old):
+                if cls._is_abandoned(old):
                     _remove_tree(old)
         path = Path(tempfile.mkdtemp(prefix=cls.PREFIX))
-        lock = os.open(path / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC)
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        except OSError:
+            _remove_tree(path)
+            raise
         return cls(path, lock)
 
     @staticmethod
     def _is_abandoned(path: Path) -> bool:
+        found = path.lstat()
+        if found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode):
+            return False
+        # Another run may just have made its folder, and not locked it yet.
+        if time.time() - found.st_mtime < 10:
+            return False
         try:
             lock = os.open(path / "lock", os.O_RDWR | os.O_CLOEXEC)
         except FileNotFoundError:
-            return time.time() - path.stat().st_mtime > 3600
+            return True
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -283,37 +359,70 @@ class Scratch:
         return True
 
     def remove(self) -> None:
-        os.close(self._lock)
         _remove_tree(self.path)
+        os.close(self._lock)
 
 
-# --- in the zygote ------------------------------------------------------------------------------------
+# --- in the guardian and the zygote -------------------------------------------------------------------
 
 
-def _enter(control: socket.socket, folder: Path, prepare: Prepare, body: Body) -> None:
-    """Become the zygote: in a PID namespace of its own if that can be had, else as a subreaper."""
-    die_with_parent()
+def _guard(parent: int, control: socket.socket, folder: Path, prepare: Prepare, body: Body) -> None:
+    """Become the guardian: fork the zygote, and end everything when it goes or when pytest does."""
+    awaited = {signal.SIGTERM, signal.SIGCHLD}
+    signal.pthread_sigmask(signal.SIG_BLOCK, awaited)
     os.setsid()
+    _detach(folder / "zygote.log", keep=control.fileno())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if not _own_namespace():
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    namespace = _own_namespace()
+    if not namespace:
         _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-        _serve(control, folder, prepare, body, Reaper(namespace=False))
-        return
-    first = os.fork()
-    if first == 0:
+    die_with_parent(signal.SIGTERM)
+    zygote = os.fork()
+    if zygote == 0:
         die_with_parent()
-        try:
-            private_proc = _mount_proc()
-            _serve(control, folder, prepare, body, Reaper(namespace=True, private_proc=private_proc))
-        finally:
-            os._exit(70)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, awaited)
+        if namespace:
+            reaper = Reaper(namespace=True, private_proc=_mount_proc())
+        else:
+            _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+            reaper = Reaper(namespace=False)
+        _serve(control, folder, prepare, body, reaper)
+        os._exit(0)
     control.close()
-    _, status = os.waitpid(first, 0)
-    os._exit(os.waitstatus_to_exitcode(status) & 0x7F)
+    # Without this a parent that was gone before prctl would never be missed.
+    while os.getppid() == parent and signal.sigwait(awaited) == signal.SIGCHLD:
+        done, status = os.waitpid(zygote, os.WNOHANG | os.WUNTRACED)
+        if done and not os.WIFSTOPPED(status):
+            _say_how_it_ended(status)
+            break
+        if done:
+            print("it was stopped", file=sys.stderr, flush=True)
+            break
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(zygote, signal.SIGKILL)
+    if namespace:
+        # Process 1 is gone only when its whole namespace is.
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(zygote, 0)
+    else:
+        Reaper(namespace=False).kill_all()
+    if os.getppid() != parent:
+        _remove_tree(folder)
+    os._exit(0)
 
 
-def die_with_parent() -> None:
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+def _say_how_it_ended(status: int) -> None:
+    code = os.waitstatus_to_exitcode(status)
+    if code < 0:
+        print(f"it died by {signal.Signals(-code).name}", file=sys.stderr, flush=True)
+    elif code:
+        print(f"it left with status {code}", file=sys.stderr, flush=True)
+
+
+def die_with_parent(how: signal.Signals = signal.SIGKILL) -> None:
+    """Have the system send this process a signal when the thread that started it ends."""
+    _libc.prctl(_PR_SET_PDEATHSIG, how, 0, 0, 0)
 
 
 def _own_namespace() -> bool:
@@ -353,8 +462,8 @@ class Reaper:
         found: list[str] = []
         todo = [os.readlink("/proc/self")]  # noqa: PTH115
         while todo:
-            pid = todo.pop()
-            children = _read(f"/proc/{pid}/task/{pid}/children").split()
+            # A process is listed as a child of the thread that forked it.
+            children = _read_all(f"/proc/{todo.pop()}/task", "children").split()
             found += children
             todo += children
         return found
@@ -390,6 +499,14 @@ class Reaper:
         return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
+def _read_all(folder: str, name: str) -> str:
+    """The texts of all files ``folder/*/name``."""
+    try:
+        return " ".join(_read(f"{folder}/{entry}/{name}") for entry in os.listdir(folder))  # noqa: PTH208
+    except OSError:
+        return ""
+
+
 def _read(path: str) -> str:
     try:
         with open(path, encoding="ascii", errors="replace") as file:  # noqa: PTH123
@@ -399,7 +516,6 @@ def _read(path: str) -> str:
 
 
 def _serve(control: socket.socket, folder: Path, prepare: Prepare, body: Body, reaper: Reaper) -> None:
-    _detach(folder / "zygote.log", keep=control.fileno())
     try:
         facts = prepare(folder)
     except BaseException as error:
@@ -407,7 +523,7 @@ def _serve(control: socket.socket, folder: Path, prepare: Prepare, body: Body, r
         traceback.print_exc()
         _send(control, {"failed": words})
         return
-    _send(control, {"facts": facts})
+    _send(control, {"facts": facts, "namespace": reaper.namespace})
     with control.makefile("rb") as requests:
         for line in requests:
             message = json.loads(line)
@@ -444,8 +560,10 @@ def _detach(log: Path, keep: int) -> None:
     os.closerange(3, keep)
     os.closerange(keep + 1, limit)
     _reopen_streams()
-    for name in [name for name in os.environ if _CREDENTIAL.search(name)]:
-        del os.environ[name]
+    faulthandler.enable()
+    for name, value in list(os.environ.items()):
+        if _CREDENTIAL.search(name) or _CREDENTIAL_IN_URL.search(value):
+            del os.environ[name]
 
 
 def _reopen_streams() -> None:
@@ -465,37 +583,58 @@ def _run_child(
     body: Body,
     reaper: Reaper,
 ) -> Ending:
-    home = Path(tempfile.mkdtemp(prefix="cell-", dir=folder))
-    reader, writer = os.pipe()
+    began = time.monotonic()
+    try:
+        home = Path(tempfile.mkdtemp(prefix="cell-", dir=folder))
+        reader, writer = os.pipe()
+    except OSError as error:
+        return Ending(stopped="setup", detail=str(error))
     channel = Channel(writer, secrets.token_hex(8))
     baseline = _data_bytes()
-    began = time.monotonic()
-    pid = os.fork()
+    try:
+        pid = os.fork()
+    except OSError as error:
+        os.close(reader)
+        os.close(writer)
+        _remove_tree(home)
+        return Ending(stopped="setup", detail=str(error))
     if pid == 0:
         status = 71
         try:
             os.close(reader)
             os.close(control.fileno())
-            _become_cell(home, limits, baseline)
+            channel.own()
+            try:
+                _become_cell(home, limits, baseline)
+            except OSError as error:
+                channel.send("setup", str(error))
+                raise
             body(request, channel)
             status = 0
         except BaseException:
             traceback.print_exc()
         finally:
-            with contextlib.suppress(BaseException):
-                sys.stdout.flush()
-                sys.stderr.flush()
-            os._exit(status)
+            leave(status)
     os.close(writer)
     try:
-        ending = _supervise(pid, reader, channel.nonce, limits, reaper, began)
+        ending = _supervise(pid, reader, channel.nonce, limits, reaper, began, home / "output")
         if not reaper.kill_all():
             ending.detail = "a process of this cell could not be ended"
     finally:
         os.close(reader)
-    ending.output_tail = _tail(home / "output")
+    if "setup" in ending.frames:
+        ending.stopped, ending.detail = "setup", ending.frames["setup"]
+    ending.output_tail += _tail(home / "output")
     _remove_tree(home)
     return ending
+
+
+def leave(status: int) -> NoReturn:
+    """End this process without what a check may have left to be done at exit."""
+    with contextlib.suppress(BaseException):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(status)
 
 
 def _data_bytes() -> int:
@@ -503,7 +642,7 @@ def _data_bytes() -> int:
     return int(match[1]) * 1024 if match else 0
 
 
-def _supervise(pid: int, reader: int, nonce: str, limits: Limits, reaper: Reaper, began: float) -> Ending:
+def _supervise(pid: int, reader: int, nonce: str, limits: Limits, reaper: Reaper, began: float, output: Path) -> Ending:
     """Watch one child to its end; kill it when it is over a limit."""
     os.set_blocking(reader, False)
     watch = [reader]
@@ -540,6 +679,7 @@ def _supervise(pid: int, reader: int, nonce: str, limits: Limits, reaper: Reaper
             now = time.monotonic()
             if now >= next_poll and not ending.stopped:
                 next_poll = now + _POLL_S
+                ending.output_tail = _shorten(output) or ending.output_tail
                 members = reaper.members()
                 if len(members) > MAX_PROCESSES:
                     ending.stopped = "processes"
@@ -583,8 +723,12 @@ def _become_cell(home: Path, limits: Limits, baseline: int) -> None:
     """A session, a folder, a HOME, caches and limits of its own."""
     die_with_parent()
     os.setsid()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGHUP, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    with contextlib.suppress(OSError):
+        # Should memory run out, the system takes the cell, and not a process with results.
+        Path("/proc/self/oom_score_adj").write_text("1000")
     output = os.open(home / "output", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(output, 1)
     os.dup2(output, 2)
@@ -633,6 +777,16 @@ DIE_WITH_PARENT = "PT2BUGS_DIE_WITH_PARENT"
 
 
 # --- files --------------------------------------------------------------------------------------------
+
+
+def _shorten(output: Path) -> str:
+    """Empty a file that has grown too long, and return its end."""
+    with contextlib.suppress(OSError):
+        if output.stat().st_size > MAX_OUTPUT_MIB << 20:
+            tail = _tail(output)
+            os.truncate(output, 0)
+            return tail
+    return ""
 
 
 def _tail(path: Path) -> str:

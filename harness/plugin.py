@@ -29,6 +29,7 @@ from harness.isolation import (
     CHANNEL_VARIABLE,
     DIE_WITH_PARENT,
     GRACE_S,
+    LEAVE_S,
     MAX_PROCESSES,
     START_S,
     Channel,
@@ -38,6 +39,7 @@ from harness.isolation import (
     Zygote,
     die_with_parent,
     exec_cell,
+    leave,
 )
 from harness.journal import SCHEMA, JournalError, JournalWriter, Record
 from harness.outcome import CALM, MESSAGE_LIMIT, OUTPUT_LIMIT, Observation, Outcome, Verdict, bounded
@@ -287,10 +289,20 @@ class CellRunner:
             return Observation(canary.outcome, message=canary.words), ""
         memory = case.memory if cell.device == "cpu" else None
         try:
-            ending = self.zygote.run({"item": self.session.items.index(item)}, Limits(case.timeout, memory))
+            ending = self._run_child({"item": self.session.items.index(item)}, Limits(case.timeout, memory))
         except IsolationError as error:
             return Observation(Outcome.ERROR, message=str(error)), ""
         return observe_ending(ending, case.timeout, case.memory)
+
+    def _run_child(self, request: dict[str, Any], limits: Limits) -> Ending:
+        """Run one child; once more if it may have been killed from outside.
+
+        No compiler sends SIGKILL. An administrator, or a system out of memory, does; a check that kills
+        itself will do so again.
+        """
+        ending = self.zygote.run(request, limits)
+        killed = ending.signal == signal.SIGKILL and not ending.stopped
+        return self.zygote.run(request, limits) if killed or ending.stopped in ("lost", "outside") else ending
 
     def _refuse_other_torch(self, imported: str) -> None:
         asked = self.option.expect_torch
@@ -306,7 +318,7 @@ class CellRunner:
 
     def _run_canary(self, device: str, backend: str) -> _Canary:
         try:
-            ending = self.zygote.run({"canary": [device, backend]}, Limits(START_S, None))
+            ending = self._run_child({"canary": [device, backend]}, Limits(START_S, None))
         except IsolationError as error:
             return _Canary(Outcome.ERROR, f"canary: {error}")
         report = ending.frames.get("report")
@@ -472,6 +484,7 @@ class CellRunner:
             outcome = Outcome.TIMEOUT if "Timeout" in text else Outcome.ERROR
             seen = Observation(outcome, message=bounded(text, MESSAGE_LIMIT))
         channel.send("report", {"observation": seen.as_dict(), "text": str(data.get("longrepr") or "")})
+        leave(0)
 
 
 def _words(error: BaseException) -> str:
@@ -536,26 +549,36 @@ def observe_ending(ending: Ending, timeout_s: float, memory_mib: int) -> tuple[O
 
 
 def _observe_death(ending: Ending, timeout_s: float, memory_mib: int) -> Observation:
-    if ending.stopped in ("deadline", "leave"):
-        words = f"still running {GRACE_S:g} s after its timeout of {timeout_s:g} s; killed"
-        return Observation(Outcome.TIMEOUT, message=words)
-    if ending.stopped == "start":
-        words = f"the check had not started after {START_S:g} s; killed"
-        return Observation(Outcome.ERROR, message=words)
-    if ending.stopped == "memory":
-        return Observation(Outcome.OOM, message=f"over its limit of {memory_mib} MiB; killed")
-    if ending.stopped == "processes":
-        return Observation(Outcome.CRASH, message=f"more than {MAX_PROCESSES} processes; killed")
+    if ending.stopped == "setup":
+        return Observation(Outcome.ERROR, message=f"the cell could not be set up: {ending.detail}")
+    if ending.stopped == "outside":
+        return Observation(Outcome.ERROR, message=f"ended from outside: {ending.detail}")
     if ending.stopped == "lost":
         words = f"the check took the process that supervises it along: {ending.detail}"
         return Observation(Outcome.CRASH, message=words)
+    outcome, words = _how_it_ended(ending, timeout_s, memory_mib)
+    if "started" not in ending.frames:
+        return Observation(Outcome.ERROR, message=f"the check had not started: {words}")
+    return Observation(outcome, message=words)
+
+
+def _how_it_ended(ending: Ending, timeout_s: float, memory_mib: int) -> tuple[Outcome, str]:
+    if ending.stopped == "deadline":
+        return Outcome.TIMEOUT, f"still running {GRACE_S:g} s after its timeout of {timeout_s:g} s; killed"
+    if ending.stopped == "leave":
+        return Outcome.TIMEOUT, f"the check had ended, but its process was still there {LEAVE_S:g} s later; killed"
+    if ending.stopped == "start":
+        return Outcome.TIMEOUT, f"nothing happened for {START_S:g} s; killed"
+    if ending.stopped == "memory":
+        return Outcome.OOM, f"over its limit of {memory_mib} MiB; killed"
+    if ending.stopped == "processes":
+        return Outcome.CRASH, f"more than {MAX_PROCESSES} processes; killed"
     if ending.signal is not None:
         name = _signal_names.get(ending.signal, str(ending.signal))
         if "bad_alloc" in ending.output_tail:
-            return Observation(Outcome.OOM, message=f"died by {name} after std::bad_alloc")
-        return Observation(Outcome.CRASH, message=f"died by {name}")
-    words = f"left with status {ending.exit_status} without reporting"
-    return Observation(Outcome.CRASH, message=words)
+            return Outcome.OOM, f"died by {name} after std::bad_alloc"
+        return Outcome.CRASH, f"died by {name}"
+    return Outcome.CRASH, f"left with status {ending.exit_status} without reporting"
 
 
 def new_run_id() -> str:

@@ -19,6 +19,7 @@ from packaging.tags import Tag, platform_tags
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 
+from harness.nightlies import EXAMPLE, WORD, Nightlies, day_of
 from harness.warmup import cache_home
 
 FIRST = Version("2.0")
@@ -46,15 +47,25 @@ class Release:
 
 @dataclass(frozen=True)
 class Sources:
-    """Where packages come from. `index` None means the default of uv."""
+    """Where packages come from. `index` None means the default of uv.
+
+    `companions` is set where the user named `index`, which may have torch and little else, as the index of
+    nightlies has: whatever is not there comes from this one; empty for the default of uv.
+    """
 
     index: str | None = None
     find_links: tuple[str, ...] = ()
+    companions: str | None = None
 
     @property
     def uv_arguments(self) -> list[str]:
         arguments = [part for link in self.find_links for part in ("--find-links", link)]
-        return [*arguments, "--default-index", self.index] if self.index else arguments
+        if self.index is None:
+            return arguments
+        if self.companions is None:
+            return [*arguments, "--default-index", self.index]
+        default = ["--default-index", self.companions] if self.companions else []
+        return [*arguments, "--index", self.index, *default]
 
     @property
     def label(self) -> str:
@@ -70,9 +81,11 @@ def sources(index: str | None = None, find_links: Sequence[str] = ()) -> Sources
     """
     links = [*find_links, *_split(os.environ.get("UV_FIND_LINKS", ""))]
     links += _pip_setting("find-links")
-    if index is None and not any(os.environ.get(name) for name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL")):
-        index = next(iter(_pip_setting("index-url")), None)
-    return Sources(index, tuple(dict.fromkeys(links)))
+    default = None
+    if not any(os.environ.get(name) for name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL")):
+        default = next(iter(_pip_setting("index-url")), None)
+    unique = tuple(dict.fromkeys(links))
+    return Sources(default, unique) if index is None else Sources(index, unique, default or "")
 
 
 def _split(text: str) -> list[str]:
@@ -203,22 +216,38 @@ def minors(releases: Iterable[Release]) -> list[Release]:
     return list(newest.values())
 
 
-def parse_request(words: Sequence[str]) -> list[Version | SpecifierSet | str]:
-    """What the values of ``--torch`` ask for: a version, a specifier set, ``minors`` or ``all``.
+Request = Version | SpecifierSet | Nightlies | str
+
+
+def parse_request(words: Sequence[str]) -> list[Request]:
+    """What the values of ``--torch`` ask for: a version, a specifier set, nightlies, ``minors`` or ``all``.
 
     Raises:
         ReleaseError: a value is none of these.
     """
-    parsed: list[Version | SpecifierSet | str] = []
+    parsed: list[Request] = []
     for word in words:
         if word in ("minors", "all"):
             parsed.append(word)
+            continue
+        if word.startswith(WORD):
+            try:
+                parsed.append(Nightlies.parse(word))
+            except ValueError as error:
+                raise ReleaseError(f"--torch {word}: {error}; write for example {EXAMPLE}") from None
             continue
         try:
             parsed.append(Version(word) if word[:1].isdigit() else SpecifierSet(word))
         except (InvalidVersion, InvalidSpecifier):
             raise ReleaseError(f'--torch {word}: not a release; write 2.9.1, ">=2.6,<2.10", minors or all') from None
     return parsed
+
+
+def _nightlies_there(releases: Sequence[Release]) -> str:
+    days = sorted(day for release in releases if (day := day_of(release.version)))
+    if not days:
+        return "the package index has no nightly builds of torch for this platform; name one that has with --index URL"
+    return f"the package index has no nightly of these days; it has {len(days)} from {days[0]} to {days[-1]}"
 
 
 def select_releases(words: Sequence[str], releases: Sequence[Release]) -> list[Release]:
@@ -236,6 +265,10 @@ def select_releases(words: Sequence[str], releases: Sequence[Release]) -> list[R
             found = minors(releases) if request == "minors" else finals
         elif isinstance(request, Version):
             found = [release for release in releases if release.version == Version(request.public)]
+        elif isinstance(request, Nightlies):
+            found = [release for release in releases if request.contains(release.version)]
+            if not found:
+                raise ReleaseError(f"--torch {word}: {_nightlies_there(releases)}")
         else:
             names_one = any(Version(part.version.rstrip(".*")).is_prerelease for part in request)
             pool = releases if names_one else finals

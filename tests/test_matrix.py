@@ -12,7 +12,7 @@ from packaging.specifiers import SpecifierSet
 
 from harness.case import Bug, Case, Check
 from harness.journal import KEYS, JournalWriter
-from harness.matrix import CELL_COLUMNS, Results, cells_table, matrix_table, newest, write_text
+from harness.matrix import CELL_COLUMNS, Results, cells_table, csv_text, matrix_table, newest, write_text
 from harness.outcome import Outcome
 
 CASE = Case(
@@ -103,6 +103,17 @@ def test_extras_and_pythons_are_cells_of_their_own() -> None:
         ["turbine", "3.11.7", "xpass"],
     ]
     assert list(matrix_table(cells, [CASE])["2.9.1"]) == ["xpass", "xpass"], "the newest Python shows"
+
+
+def test_an_error_on_a_newer_python_does_not_hide_an_answer() -> None:
+    error = line(python="3.12.1", outcome="error", verdict="error")
+    assert value(line(), error) == "xfail:wrong"
+
+
+def test_no_text_starts_a_formula_in_a_spreadsheet() -> None:
+    table = cells_table(newest([line(message="=1+1"), line(torch="2.8.0", message="+x")], {CASE.id: CASE}))
+    assert csv_text(table).count("'=1+1") == 1
+    assert csv_text(table).count("'+x") == 1
 
 
 def test_derived_files(tmp_path: Path) -> None:

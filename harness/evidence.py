@@ -1,0 +1,144 @@
+"""What the journal says about a check at a release. `bisect` and `compare` both judge by this alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from packaging.version import Version
+
+from harness.bisect import State
+from harness.case import Case
+from harness.expectation import Where, expected_bug, has_identity, is_available, public
+from harness.journal import Record, journal_files, read_journal
+from harness.matrix import CellKey, Results, cell_key, is_complete, newest
+from harness.outcome import Observation, Outcome, Verdict
+from harness.plan import Cell
+
+
+def seen_state(case: Case, record: Record) -> State:
+    """Whether one run showed the bug.
+
+    The documented identity is the bug also in a release where the header does not expect it, since the
+    header may be what is wrong; passing is no bug also where one is expected. Everything else cannot say:
+    another failure, a skip, a broken environment, a limitation that keeps the check from its bug.
+    """
+    seen = Observation.from_dict(record)
+    if seen.outcome is Outcome.PASS:
+        return State.NO_BUG
+    where = Where(public(record["torch"] or "0"), record["python"] or "0", record["device"], record["backend"])
+    bug = expected_bug(case, record["check"], where)
+    if bug is not None and bug.blocked and has_identity(bug, seen):
+        return State.UNKNOWN
+    documented = (bug for bug in case.bugs if not bug.blocked and bug.check in (None, record["check"]))
+    return State.BUG if any(has_identity(bug, seen) for bug in documented) else State.UNKNOWN
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The newest line of a cell and what it means. Of `runs` of it (skips and errors aside), `sightings`
+    showed the bug."""
+
+    record: Record
+    state: State
+    runs: int
+    sightings: int
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the cell needs no further run."""
+        return is_complete(self.record)
+
+    @property
+    def is_flaky(self) -> bool:
+        """Whether runs of the cell disagree."""
+        return self.record["verdict"] == Verdict.FLAKY or 0 < self.sightings < self.runs
+
+    @property
+    def words(self) -> str:
+        """One line: what was seen."""
+        if self.record["verdict"] == Verdict.FLAKY and self.runs > 1:
+            return f"the bug in {self.sightings} of {self.runs} runs"
+        summary = Observation.from_dict(self.record).summary
+        return f"{summary} (in {self.sightings} of {self.runs} runs)" if self.is_flaky else summary
+
+
+class Evidence:
+    """The lines of a results folder, by cell and release.
+
+    A release counts whichever Python it was run with: the one asked for, else the newest that the journal has.
+    """
+
+    def __init__(
+        self, results: Results, corpus: Iterable[Case], warn: Callable[[str], None], python: str | None = None
+    ) -> None:
+        self.results, self.python = results, python
+        self.cases = {case.id: case for case in corpus}
+        self._warn, self._warned = warn, set[str]()
+        self.reload()
+
+    def reload(self) -> None:
+        """Read the journal again.
+
+        Raises:
+            JournalError: it cannot be read.
+        """
+        records = list(read_journal(journal_files(self.results.journal_folder), self._warn_once))
+        self._runs: dict[CellKey, list[Record]] = {}
+        for record in records:
+            case = self.cases.get(record["case"])
+            if case is not None and record["case_hash"] == case.hash and record["verdict"] != Verdict.ERROR:
+                self._runs.setdefault(cell_key(record), []).append(record)
+        self._lines: dict[tuple[str, ...], Record] = {}
+        found = newest(records, self.cases)
+        for key in sorted(found, key=lambda key: (is_complete(found[key]), Version(key[6] or "0"))):
+            if self.python in (None, key[6]):
+                self._lines[key[:6]] = found[key]
+
+    def _warn_once(self, text: str) -> None:
+        if text not in self._warned:
+            self._warned.add(text)
+            self._warn(text)
+
+    def find(self, cell: Cell, torch: str, extras: Sequence[str] = ()) -> Finding | None:
+        """What is known about a cell in a release (a public version); None if it never ran there."""
+        record = self._lines.get((*cell.key, "+".join(extras), torch))
+        if record is None:
+            return None
+        states = [seen_state(cell.case, run) for run in self._runs.get(cell_key(record), [])]
+        said = [state for state in states if state is not State.UNKNOWN]
+        state = seen_state(cell.case, record)
+        if said and (cell.case.flaky or record["verdict"] == Verdict.FLAKY):
+            # Seen once, it is there; never seen, it may still be: how sure that is depends on the runs.
+            state = State.BUG if State.BUG in said else State.NO_BUG
+            if record["verdict"] == Verdict.FLAKY and state is State.NO_BUG and len(said) < len(states):
+                state = State.UNKNOWN
+        return Finding(record, state, len(states), said.count(State.BUG))
+
+    def releases(self, cells: Iterable[Cell]) -> list[Version]:
+        """The releases that have a line of any of these cells, in order."""
+        asked = {cell.key for cell in cells}
+        return sorted({Version(key[5]) for key in self._lines if key[:4] in asked and key[5]})
+
+
+def expects_bug(cell: Cell, torch: str, python: str) -> bool:
+    """Whether the header documents the bug for the cell in that release, to be seen and not blocked.
+
+    A backend that the header does not name is taken for one that it does.
+    """
+    bug = expected_bug(cell.case, cell.check.name, _where(cell, torch, python))
+    return bug is not None and not bug.blocked
+
+
+def cannot_say_here(cell: Cell, torch: str, python: str) -> str:
+    """Why the header says that the cell cannot answer in that release; empty if it can."""
+    case = cell.case
+    if not is_available(case, torch):
+        return f"needs torch {case.requires_torch}"
+    bug = expected_bug(case, cell.check.name, _where(cell, torch, python))
+    return f"blocked by another limitation, says {case.path.name}:{bug.line}" if bug and bug.blocked else ""
+
+
+def _where(cell: Cell, torch: str, python: str) -> Where:
+    backends = cell.case.backends
+    return Where(torch, python, cell.device, cell.backend if cell.backend in backends else backends[0])
