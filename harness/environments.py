@@ -335,7 +335,7 @@ def _pyenv_versions() -> str:
     """All Pythons of pyenv, for its shims: uv tries the first on the path, and a shim of a version that is not
     switched on fails. Empty, which pyenv reads as unset, where there is no pyenv."""
     root = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
-    return ":".join(sorted(path.name for path in root.glob("versions/*")))
+    return ":".join(sorted(path.name for path in root.glob("versions/3.[1-9][0-9]*")))
 
 
 def _uv_words(stderr: str) -> str:

@@ -7,6 +7,7 @@ private corpora. Collection imports neither torch nor the case files.
 from __future__ import annotations
 
 import os
+import platform
 import signal
 import sys
 import uuid
@@ -355,10 +356,11 @@ class CellRunner:
             "case": cell.case.id,
             "check": cell.check.name,
             "case_hash": cell.case.hash,
-            "torch": facts.get("torch", ""),
+            # Where torch did not even import, the line still says which environment is broken.
+            "torch": facts.get("torch", self.option.expect_torch or ""),
             "torch_git": facts.get("torch_git", ""),
-            "python": facts.get("python", ""),
-            "platform": facts.get("platform", ""),
+            "python": facts.get("python", platform.python_version()),
+            "platform": facts.get("platform", platform.platform()),
             "device": cell.device,
             "device_name": canary.device_name if canary else "",
             "cpu_capability": facts.get("cpu_capability", ""),

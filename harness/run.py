@@ -7,6 +7,7 @@ finished is there for the next one.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -339,6 +340,9 @@ def _split(cells: list[Cell], shards: int) -> list[list[Cell]]:
 
 
 def _last_line(text: str) -> str:
+    """What pytest says ended it, else the last thing it printed."""
+    if found := re.search(r"^!+ .*?Exit: (.*?) !+$", text, re.MULTILINE):
+        return found[1]
     lines = [line.strip() for line in text.splitlines() if line.strip().strip("=-! ")]
     return lines[-1][:400] if lines else "no output"
 

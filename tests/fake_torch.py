@@ -1,0 +1,199 @@
+"""Tiny stand-ins for torch, numpy and setuptools: what the harness touches of them, in milliseconds.
+
+A fake torch has the compiler bugs its `faults` list: a compiled function of that name then fails in the
+way named: ``wrong`` (its result is off), ``raise``, ``abort``, ``hang`` or ``no-space``. All else is right.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import threading
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib import metadata
+from pathlib import Path
+
+from packaging.utils import canonicalize_name, parse_wheel_filename
+
+Faults = Mapping[str, str]
+
+_INIT = """
+import os, time
+from . import backends, testing, version
+from ._dynamo import exc
+from ._dynamo.utils import counters
+
+__version__ = version.__version__
+float32, uint8 = "float32", "uint8"
+faults = {faults!r}
+_threads = os.cpu_count()
+
+
+class Tensor:
+    def __init__(self, values):
+        self.values = list(values)
+
+    def _map(self, function):
+        return Tensor(function(value) for value in self.values)
+
+    def sin(self):
+        import math
+        return self._map(math.sin)
+
+    def __add__(self, other):
+        return self._map(lambda value: value + other)
+
+    def __mul__(self, other):
+        return self._map(lambda value: value * other)
+
+    def __truediv__(self, other):
+        return self._map(lambda value: value / other)
+
+    def sum(self):
+        return sum(self.values)
+
+
+def arange(n, dtype=None, device="cpu"):
+    return Tensor(range(n))
+
+
+def ones(n, dtype=None, device="cpu"):
+    return Tensor([1.0] * n)
+
+
+def compile(function, backend="inductor", **_):
+    def compiled(*arguments):
+        counters["stats"]["unique_graphs"] += 1
+        result, fault = function(*arguments), faults.get(function.__name__)
+        if fault == "wrong":
+            return result + 1
+        if fault == "raise":
+            raise exc.InternalTorchDynamoError(f"cannot compile {{function.__name__}}")
+        if fault == "abort":
+            os.abort()
+        if fault == "hang":
+            time.sleep(3600)
+        if fault == "no-space":
+            raise OSError(28, os.strerror(28))
+        return result
+    return compiled
+
+
+def set_num_threads(n):
+    global _threads
+    _threads = n
+
+
+def get_num_threads():
+    return _threads
+
+
+def manual_seed(seed):
+    pass
+
+
+def set_default_dtype(dtype):
+    global _default_dtype
+    _default_dtype = dtype
+
+
+_default_dtype = float32
+"""
+
+_FILES = {
+    "backends/__init__.py": "from . import cpu\n",
+    "backends/cpu.py": "def get_cpu_capability():\n    return 'FAKE'\n",
+    "testing/__init__.py": "def assert_close(a, b):\n    if a.values != b.values:\n"
+    "        raise AssertionError('Tensor-likes are not close!')\n",
+    "_dynamo/__init__.py": "",
+    "_dynamo/exc.py": "class InternalTorchDynamoError(RuntimeError):\n    pass\n",
+    "_dynamo/utils.py": "from collections import Counter, defaultdict\ncounters = defaultdict(Counter)\n",
+}
+
+
+def _torch_files(version: str, faults: Faults) -> dict[str, str]:
+    stamp = f"__version__ = {version!r}\ngit_version = {hashlib.sha1(version.encode()).hexdigest()!r}\n"
+    files = {"__init__.py": _INIT.format(faults=dict(faults)), "version.py": stamp, **_FILES}
+    return {f"torch/{name}": text for name, text in files.items()}
+
+
+def write_torch(folder: Path, version: str = "2.90.0", faults: Faults | None = None) -> Path:
+    """A fake torch to be put on the path; returns `folder`."""
+    for name, text in _torch_files(version, faults or {}).items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def build_wheels(folder: Path, releases: Mapping[str, Faults]) -> Path:
+    """Wheels of fake torch releases, and of the companions that the harness installs beside them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for version, faults in releases.items():
+        _write_wheel(folder, "torch", version, _torch_files(version, faults))
+    for name, version in (("numpy", "1.26.4"), ("numpy", "2.4.0"), ("setuptools", "69.5.1"), ("setuptools", "80.9.0")):
+        _write_wheel(folder, name, version, {f"{name}/__init__.py": f"__version__ = {version!r}\n"})
+    return folder
+
+
+def repack(folder: Path, names: Iterable[str]) -> Path:
+    """Wheels of pure-Python distributions that are installed here, so that a test needs no network."""
+    for name in names:
+        distribution = metadata.distribution(name)
+        files = {
+            str(file): Path(str(distribution.locate_file(file))).read_text(encoding="utf-8")
+            for file in distribution.files or ()
+            if ".." not in file.parts
+            and "__pycache__" not in file.parts
+            and file.parts[-1] not in ("RECORD", "INSTALLER", "REQUESTED", "direct_url.json")
+        }
+        _write_wheel(folder, canonicalize_name(name).replace("-", "_"), distribution.version, files)
+    return folder
+
+
+def _write_wheel(folder: Path, name: str, version: str, files: Mapping[str, str]) -> Path:
+    info = f"{name}-{version}.dist-info"
+    files = {
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        **files,
+    }
+    record = []
+    path = folder / f"{name}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as wheel:
+        for file, text in files.items():
+            data = text.encode()
+            digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+            record.append(f"{file},sha256={digest},{len(data)}\n")
+            wheel.writestr(file, data)
+        wheel.writestr(f"{info}/RECORD", "".join(record) + f"{info}/RECORD,,\n")
+    return path
+
+
+@contextlib.contextmanager
+def serve_index(wheels: Path, root: Path) -> Iterator[str]:
+    """A package index of these wheels; yields its address."""
+    for wheel in wheels.glob("*.whl"):
+        name = parse_wheel_filename(wheel.name)[0]
+        page = root / "simple" / name / "index.html"
+        page.parent.mkdir(parents=True, exist_ok=True)
+        (page.parent / wheel.name).hardlink_to(wheel)
+        links = sorted(path.name for path in page.parent.glob("*.whl"))
+        page.write_text("<!DOCTYPE html>" + "".join(f'<a href="{link}">{link}</a><br>' for link in links))
+
+    class Handler(SimpleHTTPRequestHandler):
+        def __init__(self, *arguments: object) -> None:
+            super().__init__(*arguments, directory=str(root))  # type: ignore[arg-type]
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}/simple"
+        finally:
+            server.shutdown()

@@ -1,0 +1,193 @@
+"""Keys, Python versions, sizes and the disk budget of environments."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from packaging.version import Version
+
+from harness.environments import (
+    MARKER,
+    Environment,
+    EnvironmentFailure,
+    Key,
+    Store,
+    _uv_words,
+    choose_python,
+    companions,
+    compiles_on,
+    format_size,
+    parse_size,
+)
+from harness.releases import Release, Sources
+
+
+@pytest.mark.parametrize(
+    ("torch", "expected"),
+    [
+        ("2.0.1", ("numpy<2", "setuptools<70")),
+        ("2.1.2", ("numpy<2", "setuptools<70")),
+        ("2.2.2", ("numpy<2", "setuptools")),
+        ("2.3.0", ("numpy", "setuptools")),
+        ("2.15.0", ("numpy", "setuptools")),
+    ],
+)
+def test_companions(torch: str, expected: tuple[str, ...]) -> None:
+    assert companions(torch) == expected
+
+
+@pytest.mark.parametrize(
+    ("torch", "python", "expected"),
+    [
+        ("2.0.1", "3.10", True),
+        ("2.0.1", "3.11", False),
+        ("2.3.1", "3.12", False),
+        ("2.4.0", "3.12", True),
+        ("2.5.1", "3.13", False),
+        ("2.6.0", "3.13", True),
+        ("2.15.0", "3.14", True),
+    ],
+)
+def test_where_dynamo_compiles(torch: str, python: str, expected: bool) -> None:
+    assert compiles_on(torch, python) is expected
+
+
+def test_the_python_of_a_release() -> None:
+    old = Release(Version("2.0.1"), ("3.8", "3.9", "3.10", "3.11"))
+    assert choose_python(old) == "3.10"
+    assert choose_python(old, "3.11") == "3.11", "--python decides"
+    with pytest.raises(EnvironmentFailure, match=r"torch 2\.0\.1 has no wheel for Python 3\.13; it has for 3\.8"):
+        choose_python(old, "3.13")
+    with pytest.raises(EnvironmentFailure, match=r"no wheel for Python 3\.10 or newer"):
+        choose_python(Release(Version("2.0.0"), ("3.8", "3.9")))
+
+
+def test_folders_tell_keys_apart() -> None:
+    keys = [
+        Key("2.9.1", "3.11"),
+        Key("2.9.1", "3.12"),
+        Key("2.9.1", "3.11", ("turbine",)),
+        Key("2.9.1", "3.11", (), "http://127.0.0.1/a"),
+        Key("2.9.1", "3.11", (), "http://127.0.0.1/b"),
+    ]
+    assert len({key.folder for key in keys}) == len(keys)
+    assert keys[2].folder == "torch-2.9.1-py3.11-turbine"
+
+
+def make(store: Store, torch: str, size: int, age: float, shared: Path | None = None) -> Environment:
+    """An environment as an installation leaves it: files, then the marker."""
+    path = store.home / Key(torch, "3.11").folder
+    path.mkdir(parents=True)
+    (path / "own").write_bytes(b"x" * size)
+    if shared is not None:
+        (path / "shared").hardlink_to(shared)
+    facts = {"torch": torch, "python": "3.11", "extras": [], "index": ""}
+    (path / MARKER).write_text(json.dumps(facts))
+    os.utime(path / MARKER, (age, age))
+    return Environment(Key(torch, "3.11"), path)
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    monkeypatch.delenv("UV_CACHE_DIR", raising=False)
+    return Store(Sources(), tmp_path)
+
+
+MIB = 1 << 20
+
+
+def test_sizes_count_shared_files_once(store: Store) -> None:
+    wheel = store.uv_cache / "archive-v0" / "a" / "lib.so"
+    wheel.parent.mkdir(parents=True)
+    wheel.write_bytes(b"y" * 4 * MIB)
+    make(store, "2.8.0", MIB, 1, wheel)
+    make(store, "2.9.1", 2 * MIB, 2, wheel)
+    sizes = {environment.key.torch: (size // MIB, own // MIB) for environment, size, own in store.sizes()}
+    assert sizes == {"2.8.0": (5, 1), "2.9.1": (6, 2)}
+    assert store.total() // MIB == 7
+
+
+def test_the_least_recently_used_go_first(store: Store) -> None:
+    for age, torch in enumerate(("2.9.1", "2.7.1", "2.8.0"), 1):
+        make(store, torch, 2 * MIB, age)
+    removed = store.collect(3 * MIB, keep=[Key("2.7.1", "3.11")])
+    assert [environment.key.torch for environment in removed] == ["2.9.1", "2.8.0"]
+    assert [environment.key.torch for environment in store.environments()] == ["2.7.1"]
+
+
+def test_what_is_in_use_stays(store: Store) -> None:
+    environment = make(store, "2.9.1", MIB, 1)
+    with store.using(environment):
+        assert store.collect(0) == []
+    assert [one.key.torch for one in store.collect(0)] == ["2.9.1"]
+
+
+def test_wheels_that_nothing_links_to_are_pruned(store: Store) -> None:
+    for name in ("used", "unused"):
+        path = store.uv_cache / "archive-v0" / name / "lib.so"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"y")
+    make(store, "2.9.1", 1, 1, store.uv_cache / "archive-v0" / "used" / "lib.so")
+    store.collect(100 * MIB)
+    assert [path.name for path in (store.uv_cache / "archive-v0").iterdir()] == ["used"]
+
+
+def test_a_cache_that_the_user_named_is_not_pruned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "theirs" / "archive-v0" / "a" / "lib.so"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"y")
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "theirs"))
+    Store(Sources(), tmp_path / "home").collect(0)
+    assert path.exists()
+
+
+def test_a_half_made_environment_is_not_there(store: Store) -> None:
+    environment = make(store, "2.9.1", 1, 1)
+    (environment.path / MARKER).unlink()
+    assert store.find(environment.key) is None
+    assert list(store.environments()) == []
+    store.collect(MIB)
+    assert not environment.path.exists()
+
+
+def test_a_python_that_is_not_there(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UV_PYTHON_DOWNLOADS", "never")
+    key = Key("2.9.1", "3.99")
+    with pytest.raises(EnvironmentFailure, match=r"3\.99"):
+        store.create(key)
+    assert not (store.home / key.folder).exists()
+
+
+@pytest.mark.parametrize(
+    ("stderr", "expected"),
+    [
+        ("error: Failed to install: x.whl\n  Caused by: No space left on device (os error 28)\n", "the disk is full; "),
+        ("error: Failed to fetch: `u`\n  Caused by: dns error: failed to lookup\n", "no network, or the package index"),
+        ("  x No solution found when resolving dependencies:\n", "No solution found when resolving dependencies"),
+        ("", ""),
+    ],
+)
+def test_words_of_uv(stderr: str, expected: str) -> None:
+    words = _uv_words(stderr)
+    assert expected in words
+    assert "\n" not in words
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("60G", 60 << 30), ("1.5 MiB", 3 << 19), ("500m", 500 << 20), ("12", 12), ("2TB", 2 << 40)]
+)
+def test_parse_size(text: str, size: int) -> None:
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "much", "-1G", "5X"])
+def test_what_is_no_size(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a size; write for example 60G"):
+        parse_size(text)
+
+
+def test_format_size() -> None:
+    assert [format_size(n) for n in (5, 2048, 3 << 20, 5 << 40)] == ["5 B", "2 KiB", "3.0 MiB", "5120.0 GiB"]

@@ -1,0 +1,256 @@
+"""A matrix over real environments, made by real uv from wheels of a fake torch on a local index."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_torch import build_wheels, repack, serve_index
+from suite import case_text
+
+PURE = ("pytest", "pluggy", "iniconfig", "packaging", "pygments", "py", "pytest-forked", "pytest-timeout")
+RELEASES = {
+    "2.5.0": {},
+    "2.5.1": {"old": "wrong"},
+    "2.6.0": {"old": "wrong", "ends": "abort"},
+    "2.7.0": {"ends": "raise"},
+    # The canary's own function: this release compiles nothing.
+    "2.8.0": {"program": "raise"},
+}
+CHECK = """
+import torch
+
+def test_{name}(backend):
+    def {name}(x):
+        return x.sin()
+
+    x = torch.arange(4)
+    torch.testing.assert_close(torch.compile({name}, backend=backend)(x), {name}(x))
+"""
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("wheels")
+    build_wheels(folder, RELEASES)
+    repack(folder, [name for name in PURE if _is_here(name)])
+    with serve_index(folder, tmp_path_factory.mktemp("index")) as url:
+        yield url
+
+
+def _is_here(name: str) -> bool:
+    from importlib import metadata
+
+    try:
+        metadata.distribution(name)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where environments live; shared by the tests of this module, as a user's are by runs."""
+    return tmp_path_factory.mktemp("home")
+
+
+class Project:
+    """A folder with a small corpus, and the command line run in it."""
+
+    def __init__(self, folder: Path, home: Path, index: str) -> None:
+        self.folder, self.index = folder, index
+        # What pip is set up with on this machine must not take part.
+        self.environ = {**os.environ, "PT2BUGS_HOME": str(home), "PIP_CONFIG_FILE": os.devnull}
+        for name in ("UV_CACHE_DIR", "UV_FIND_LINKS", "PIP_FIND_LINKS"):
+            self.environ.pop(name, None)
+        old = [{"torch": "<2.6.1", "outcome": "wrong", "error": "AssertionError", "match": "not close"}]
+        ends = [
+            {"torch": ">=2.6,<2.7", "outcome": "crash", "signal": "SIGABRT"},
+            {"torch": ">=2.7", "outcome": "raise", "error": "torch._dynamo.exc.InternalTorchDynamoError"},
+        ]
+        self.case("old", bugs=old)
+        self.case("ends", bugs=ends)
+
+    def case(self, name: str, **settings: Any) -> Path:
+        path = self.folder / "cases" / "dynamo" / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(case_text(CHECK.format(name=name), **settings))
+        return path
+
+    def command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "harness.cli", *arguments]
+
+    def run(self, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.command(*arguments),
+            cwd=self.folder,
+            env={**self.environ, **environ},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=240,
+        )
+
+    def matrix(self, *specs: str, **environ: str) -> subprocess.CompletedProcess[str]:
+        words = [word for spec in specs for word in ("--torch", spec)]
+        return self.run("run", *words, "--index", self.index, **environ)
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        files = sorted((self.folder / "results" / "journal").glob("*.jsonl"))
+        return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+    def table(self, name: str) -> list[dict[str, str]]:
+        with (self.folder / "results" / name).open(newline="") as file:
+            return list(csv.DictReader(file))
+
+
+@pytest.fixture
+def project(tmp_path: Path, home: Path, index: str) -> Project:
+    return Project(tmp_path, home, index)
+
+
+def test_a_matrix(project: Project) -> None:
+    done = project.matrix("minors")
+    assert done.returncode == 1, done.stderr
+    rows = {row["case"]: row for row in project.table("matrix.csv")}
+    assert list(rows["old"])[7:] == ["2.5.1", "2.6.0", "2.7.0", "2.8.0"]
+    assert [rows["old"][v] for v in ("2.5.1", "2.6.0", "2.7.0", "2.8.0")] == ["xfail:wrong"] * 2 + ["pass", "error"]
+    assert [rows["ends"][v] for v in ("2.5.1", "2.6.0", "2.7.0", "2.8.0")] == [
+        "pass", "xfail:crash", "xfail:raise", "error",
+    ]  # fmt: skip
+    assert "canary on cpu with inductor: InternalTorchDynamoError" in done.stdout, "the canary's words"
+    assert {line["torch"] for line in project.lines} == {"2.5.1", "2.6.0", "2.7.0", "2.8.0"}
+    crash = next(line for line in project.lines if line["signal"])
+    assert (crash["case"], crash["torch"], crash["signal"]) == ("ends", "2.6.0", "SIGABRT")
+
+    again = project.matrix("minors")
+    assert "6 answered by the journal, 2 to run" in again.stderr, "errors of an environment are tried again"
+    exported = project.run("export", "--format", "csv").stdout
+    assert exported == (project.folder / "results" / "matrix.csv").read_text()
+
+
+def test_only_what_changed_is_run_again(project: Project) -> None:
+    assert project.matrix("2.5.1").returncode == 0
+    before = project.lines
+    path = project.case("old", bugs=[{"torch": "<2.5", "outcome": "wrong"}])
+    done = project.matrix("2.5.1")
+    assert "2 answered by the journal, 0 to run" in done.stderr, "an expectation is not part of the run"
+    assert done.returncode == 1
+    assert [row["verdict"] for row in project.table("cells.csv")] == ["pass", "fail"]
+    path.write_text(path.read_text() + "\nUNUSED = 1\n")
+    assert "1 answered by the journal, 1 to run" in project.matrix("2.5.1").stderr
+    assert [line["case"] for line in project.lines[len(before) :]] == ["old"]
+
+
+def test_specifiers_select_installed_releases(project: Project) -> None:
+    assert project.matrix(">=2.5,<2.7").returncode == 1
+    assert list(project.table("matrix.csv")[0])[7:] == ["2.5.0", "2.5.1", "2.6.0"]
+    rows = {row["case"]: row for row in project.table("matrix.csv")}
+    assert rows["old"]["2.5.0"] == "xpass", "documented below 2.6.1, but this one has no such fault"
+
+
+def test_an_environment_that_imports_another_torch_is_refused(project: Project, home: Path) -> None:
+    assert project.matrix("2.5.1").returncode == 0
+    (site,) = (home / "envs").glob("torch-2.5.1-*/lib/python*/site-packages/torch/version.py")
+    original = site.read_text()
+    site.unlink()
+    site.write_text(original.replace("2.5.1", "2.4.0"))
+    project.case("third")
+    try:
+        done = project.matrix("2.5.1")
+    finally:
+        site.unlink()
+        site.write_text(original)
+    assert done.returncode == 1
+    assert "asked for torch 2.5.1, but this environment imports torch 2.4.0; nothing was run" in done.stderr
+    assert not [line for line in project.lines if line["torch"] == "2.4.0"]
+
+
+def test_a_torch_that_does_not_import_is_an_error_of_the_environment(project: Project, home: Path) -> None:
+    assert project.matrix("2.5.1").returncode == 0
+    (site,) = (home / "envs").glob("torch-2.5.1-*/lib/python*/site-packages/torch/version.py")
+    original = site.read_text()
+    site.unlink()
+    site.write_text("raise ImportError('libtorch_cpu.so: cannot open shared object file')\n")
+    project.case("third")
+    try:
+        done = project.matrix("2.5.1")
+    finally:
+        site.unlink()
+        site.write_text(original)
+    assert done.returncode == 1
+    (line,) = (line for line in project.lines if line["case"] == "third")
+    assert line["verdict"] == "error"
+    assert "libtorch_cpu.so: cannot open shared object file" in line["message"]
+
+
+def test_an_environment_that_cannot_be_made(project: Project) -> None:
+    """The index lists the release, but its wheel is gone."""
+    root = Path(project.folder / "index")
+    wheels = build_wheels(project.folder / "wheels", {"2.9.0": {}})
+    with serve_index(wheels, root) as url:
+        (root / "simple" / "torch" / "torch-2.9.0-py3-none-any.whl").unlink()
+        (root / "simple" / "torch" / "torch-2.9.0-py3-none-any.whl").write_bytes(b"not a wheel")
+        done = project.run("run", "--torch", "2.9.0", "--index", url)
+    assert done.returncode == 1
+    assert {line["verdict"] for line in project.lines} == {"error"}
+    assert all(line["message"].startswith("the environment cannot be made: ") for line in project.lines)
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("mount") is None, reason="needs a file system of its own")
+def test_a_full_disk_while_installing(project: Project, tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "none", str(small)], check=False)
+    if mounted.returncode != 0:
+        pytest.skip("cannot mount a file system here")
+    try:
+        done = project.matrix("2.5.1", PT2BUGS_HOME=str(small))
+    finally:
+        subprocess.run(["umount", "-l", str(small)], check=True)
+    assert done.returncode == 1
+    assert "the disk is full" in done.stderr
+    assert not list(small.glob("envs/torch-*/pt2bugs.json")), "nothing half-made stays behind"
+
+
+def test_a_run_that_is_stopped_goes_on(project: Project) -> None:
+    slow = project.case("slow")
+    slow.write_text(slow.read_text().replace("    x = torch", "    import time; time.sleep(20)\n    x = torch"))
+    process = subprocess.Popen(
+        project.command("run", "--torch", "2.5.1", "--jobs", "1", "--index", project.index),
+        cwd=project.folder, env=project.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 120
+    while len(project.lines) < 2 and time.monotonic() < deadline:
+        time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "the same command goes on from there" in stderr
+    assert "Traceback" not in stderr
+    assert [line["case"] for line in project.lines] == ["ends", "old"]
+    slow.write_text(slow.read_text().replace("time.sleep(20)", "time.sleep(0)"))
+    assert "2 answered by the journal, 1 to run" in project.matrix("2.5.1").stderr
+
+
+def test_the_current_torch(project: Project) -> None:
+    """Without --torch the cells run on the torch of the running interpreter; here that is the real one."""
+    case = project.case("real")
+    done = project.run("run", case.stem, "--backend", "eager")
+    assert done.returncode == 0, done.stderr
+    (line,) = project.lines
+    assert line["torch"].startswith("2.")
+    assert line["graphs"] == 1
+    assert len(line["torch_git"]) == 40
