@@ -1,0 +1,45 @@
+# /// script
+# requires-python = ">=3.10"
+# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+#
+# [tool.pt2bugs]
+# issue = "https://github.com/pytorch/pytorch/pull/195357"
+# title = "A detached output takes the gradient away from its differentiable aliases"
+# component = "aotautograd"
+# symptom = "wrong-result"
+# devices = ["cpu", "cuda"]
+# backends = ["aot_eager", "inductor"]
+# guard = true
+# ///
+"""ctx.mark_non_differentiable goes by tensor object. Two views of y make AOTAutograd return y as a hidden
+base; Inductor lowers y.detach() to nothing and returns the same object for it; marking the detached
+output non-differentiable so marks the base as well, and the views that are regenerated from it have no
+gradient history. Correct: the views require grad and their gradient reaches x, the detached output does
+not; the backend aot_eager keeps two objects and is right. Source: PR 195357.
+"""
+
+import torch
+
+
+def parts_and_detached(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    y = x.sin()
+    return y[:2], y[2:], y.detach()
+
+
+def gradients(fn: object, device: str, backend: str) -> None:
+    x = torch.arange(4.0, device=device, requires_grad=True)
+    expected = fn(x)
+    actual = torch.compile(fn, backend=backend)(x)
+    torch.testing.assert_close(actual, expected)
+    flags, expected_flags = [t.requires_grad for t in actual], [t.requires_grad for t in expected]
+    assert flags == expected_flags, f"requires_grad {flags}, eager {expected_flags}"
+    expected_gradient = torch.autograd.grad(expected[0].sum(), x)
+    torch.testing.assert_close(torch.autograd.grad(actual[0].sum(), x), expected_gradient)
+
+
+def test_views_and_detached_base(device: str, backend: str) -> None:
+    gradients(parts_and_detached, device, backend)
+
+
+if __name__ == "__main__":
+    test_views_and_detached_base("cpu", "inductor")

@@ -1,0 +1,38 @@
+# /// script
+# requires-python = ">=3.10"
+# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+#
+# [tool.pt2bugs]
+# issue = "https://github.com/pytorch/pytorch/issues/100348"
+# title = "An output and its detached alias come back as one object"
+# component = "aotautograd"
+# symptom = "wrong-result"
+# devices = ["cpu", "cuda"]
+# backends = ["aot_eager", "inductor"]
+# guard = true
+# ///
+"""Inductor lowers detach to nothing, so the graph returned one buffer for the loss and its detached copy,
+and marking that one object non-differentiable took the gradient from the loss: backward() raised.
+Correct: two tensors, of which the first requires grad and the second does not. Source: issue 100348.
+"""
+
+import torch
+
+
+def loss_and_log(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    loss = x.mean()
+    return loss, loss.detach()
+
+
+def test_detached_output(device: str, backend: str) -> None:
+    x = torch.arange(4.0, device=device, requires_grad=True)
+    expected, expected_log = loss_and_log(x)
+    loss, log = torch.compile(loss_and_log, backend=backend)(x)
+    assert loss is not log
+    assert (loss.requires_grad, log.requires_grad) == (True, False), "wrong requires_grad"
+    torch.testing.assert_close((loss, log), (expected, expected_log))
+    torch.testing.assert_close(torch.autograd.grad(loss, x), torch.autograd.grad(expected, x))
+
+
+if __name__ == "__main__":
+    test_detached_output("cpu", "inductor")

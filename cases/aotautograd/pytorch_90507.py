@@ -1,0 +1,41 @@
+# /// script
+# requires-python = ">=3.10"
+# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+#
+# [tool.pt2bugs]
+# issue = "https://github.com/pytorch/pytorch/issues/90507"
+# title = "An output reshaped in place by unsqueeze_ cannot be written to"
+# component = "aotautograd"
+# symptom = "wrong-result"
+# devices = ["cpu", "cuda"]
+# backends = ["aot_eager"]
+# guard = true
+# ///
+"""Functionalization turns out.unsqueeze_(0) into an out-of-place view of the intermediate, and the compiled
+autograd.Function returns that view; autograd refuses in-place writes to views that a custom Function
+returns. In eager the output is no view at all. Correct: the caller may write to it, and the gradient is
+as in eager. Source: issue 90507.
+"""
+
+import torch
+
+
+def reshaped(x: torch.Tensor) -> torch.Tensor:
+    out = x * 2
+    out.unsqueeze_(0)
+    return out
+
+
+def test_write_to_output(device: str, backend: str) -> None:
+    x = torch.arange(4.0, device=device, requires_grad=True)
+    expected = reshaped(x)
+    actual = torch.compile(reshaped, backend=backend)(x)
+    assert not expected._is_view()
+    for out in (expected, actual):
+        out.mul_(3)
+    torch.testing.assert_close(actual, expected)
+    torch.testing.assert_close(torch.autograd.grad(actual.sum(), x), torch.autograd.grad(expected.sum(), x))
+
+
+if __name__ == "__main__":
+    test_write_to_output("cpu", "aot_eager")

@@ -1,0 +1,51 @@
+# /// script
+# requires-python = ">=3.10"
+# dependencies = ["torch==2.15.0", "numpy", "setuptools"]
+#
+# [tool.pt2bugs]
+# issue = "https://github.com/pytorch/pytorch/issues/141865"
+# title = "float32 Linear(1,1) accepts a float16 input"
+# component = "decomposition"
+# symptom = "missing-error"
+# devices = ["cpu"]
+# backends = ["inductor"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.1"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "compiled Linear accepted a float16 input"
+# ///
+"""Inductor's CPU decomposition rewrites a matrix product with an inner dimension of one into a broadcast
+multiplication, which promotes dtypes. The check that both factors of a product share a dtype goes with the
+product: a float16 input to a float32 layer gives a float32 result. Correct: refused, as by eager and by a
+wider layer. Source: issue 141865.
+"""
+
+import torch
+
+
+def is_refused(module, x: torch.Tensor) -> bool:
+    try:
+        with torch.no_grad():
+            module(x)
+    except Exception as error:
+        if "dtype" not in str(error) and "scalar type" not in str(error):
+            raise
+        return True
+    return False
+
+
+def test_half_input_is_refused(device: str, backend: str) -> None:
+    linear = torch.nn.Linear(1, 1).to(device).eval()
+    compiled = torch.compile(linear, backend=backend)
+    x = torch.ones(1, 1, device=device)
+    with torch.no_grad():
+        torch.testing.assert_close(compiled(x), linear(x))
+    assert is_refused(linear, x.half())
+    if not is_refused(compiled, x.half()):
+        raise AssertionError("compiled Linear accepted a float16 input")
+
+
+if __name__ == "__main__":
+    test_half_input_is_refused("cpu", "inductor")

@@ -1,0 +1,44 @@
+# /// script
+# requires-python = ">=3.10"
+# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+#
+# [tool.pt2bugs]
+# issue = "https://github.com/pytorch/pytorch/issues/141939"
+# title = "unflatten of a strict export that walks a slice of a ModuleList"
+# component = "export"
+# symptom = "internal-error"
+# devices = ["cpu", "cuda"]
+# backends = ["eager"]
+# requires-torch = ">=2.3"
+# compiles = false
+# ///
+"""Slicing a ModuleList makes a new ModuleList, which has no name in the module tree. Strict export records
+its elements with paths that run through the list's internals (`_modules`), and unflatten, which looks up
+every component of such a path as a submodule, fails. Correct: the unflattened module equals eager.
+Source: issue 141939.
+"""
+
+import torch
+
+
+class LastTwo(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(3, 3) for _ in range(3))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.layers[0](x)
+        for layer in self.layers[1:3]:
+            x = layer(x)
+        return x
+
+
+def test_unflatten_sliced_module_list(device: str) -> None:
+    model = LastTwo().to(device)
+    x = torch.arange(6.0, device=device).reshape(2, 3)
+    program = torch.export.export(model, (x,), strict=True)
+    torch.testing.assert_close(torch.export.unflatten(program)(x), model(x))
+
+
+if __name__ == "__main__":
+    test_unflatten_sliced_module_list("cpu")

@@ -1,0 +1,41 @@
+# /// script
+# requires-python = ">=3.10"
+# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+#
+# [tool.pt2bugs]
+# issue = "https://github.com/pytorch/pytorch/issues/147213"
+# title = "Strict export of a module that adds keys to a dict input fails"
+# component = "export"
+# symptom = "internal-error"
+# devices = ["cpu", "cuda"]
+# backends = ["eager"]
+# requires-torch = ">=2.3"
+# compiles = false
+# ///
+"""Dynamo replays the new keys into the dict it was given, the very inputs export goes on to flatten. There are
+then more leaves than the graph has placeholders, and the matching of one to the other runs out of range.
+Correct: an exported program that returns what eager returns, for a dict without the new keys.
+Source: issue 147213.
+"""
+
+import torch
+
+
+class AddKeys(torch.nn.Module):
+    def forward(self, x: torch.Tensor, named: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        named.update({"sin": x.sin(), "cos": x.cos()})
+        return named
+
+
+def make_inputs(device: str) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    x = torch.arange(3.0, device=device)
+    return x, {"first": x + 1, "second": x + 2}
+
+
+def test_keys_added_to_dict_input(device: str) -> None:
+    program = torch.export.export(AddKeys(), make_inputs(device), strict=True)
+    torch.testing.assert_close(program.module()(*make_inputs(device)), AddKeys()(*make_inputs(device)))
+
+
+if __name__ == "__main__":
+    test_keys_added_to_dict_input("cpu")

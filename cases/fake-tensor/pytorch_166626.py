@@ -1,0 +1,85 @@
+# /// script
+# requires-python = ">=3.10"
+# dependencies = ["torch==2.11.0", "numpy", "setuptools"]
+#
+# [tool.pt2bugs]
+# issue = "https://github.com/pytorch/pytorch/issues/166626"
+# fix = "https://github.com/pytorch/pytorch/pull/177524"
+# title = "FakeTensor refuses an in-place add whose right-hand side is on meta"
+# component = "fake-tensor"
+# symptom = "internal-error"
+# devices = ["cpu", "cuda"]
+# backends = ["eager", "inductor"]
+# compiles = false
+#
+# [[tool.pt2bugs.bug]]
+# check = "test_fake_mode"
+# torch = ">=2.1,<2.12"
+# outcome = "raise"
+# error = "RuntimeError"
+# match = "Unhandled FakeTensor Device Propagation for aten.add_.Tensor"
+#
+# [[tool.pt2bugs.bug]]
+# check = "test_compile"
+# torch = ">=2.1,<2.12"
+# outcome = "raise"
+# error = "torch._dynamo.exc.TorchRuntimeError"
+# match = "Unhandled FakeTensor Device Propagation for aten.add_.Tensor"
+#
+# [[tool.pt2bugs.bug]]
+# check = "test_compile"
+# backend = "inductor"
+# torch = ">=2.0"
+# outcome = "raise"
+# error = "torch._dynamo.exc.BackendCompilerFailed"
+# match = "Propagation for aten.add.Tensor|on the same device, but found at least two devices, \\S+ and meta"
+# ///
+"""An in-place operator keeps its destination's device, so eager takes a.add_(b) with b on meta and leaves a
+where, and as, it is. FakeTensor looked for one device common to all arguments and refused the pair.
+The fix allows it for add_ itself; functionalization still rewrites add_ into the out-of-place add of the same
+pair, which must be refused (the guard check), so backends on AOTAutograd go on failing. Correct: as in eager.
+The torch.compile check uses fullgraph=True, so that it cannot pass by falling back to eager.
+Source: pytorch issue 166626, PR 177524.
+"""
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+
+def add_in_place(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return a.add_(b)
+
+
+def pair(device: str) -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.ones(3, device=device), torch.ones(3, device="meta")
+
+
+def test_fake_mode(device: str) -> None:
+    expected = add_in_place(*pair(device))
+    with FakeTensorMode():
+        result = add_in_place(*pair(device))
+    assert result.device == expected.device, result.device
+
+
+def test_compile(device: str, backend: str) -> None:
+    expected = add_in_place(*pair(device))
+    a, b = pair(device)
+    actual = torch.compile(add_in_place, backend=backend, fullgraph=True)(a, b)
+    assert actual is a
+    torch.testing.assert_close(actual, expected, rtol=0, atol=0)
+
+
+def test_out_of_place_is_refused(device: str) -> None:
+    with FakeTensorMode():
+        a, b = pair(device)
+        try:
+            result = torch.add(a, b)
+        except RuntimeError as error:
+            if "two different devices" not in str(error) and "on the same device" not in str(error):
+                raise
+        else:
+            raise AssertionError(f"an add of {a.device} and {b.device} was accepted: {result}")
+
+
+if __name__ == "__main__":
+    test_fake_mode("cpu")

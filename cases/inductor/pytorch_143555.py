@@ -1,0 +1,38 @@
+# /// script
+# requires-python = ">=3.10"
+# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+#
+# [tool.pt2bugs]
+# issue = "https://github.com/pytorch/pytorch/issues/143555"
+# title = "int64 shift by 64 bits keeps the operand"
+# component = "inductor"
+# symptom = "wrong-result"
+# devices = ["cpu"]
+# ///
+"""A shift count is only meaningful up to the operand's width. The C++ backend emits a bare << or >>, which is
+undefined for a count of 64; the processor takes the count modulo 64 and returns the operand. Correct, as in
+eager: every bit is shifted out, which leaves 0, or -1 for an arithmetic right shift of a negative number.
+Source: issue 143555.
+"""
+
+import torch
+
+
+def check_shift(shift, expected: list[int], device: str, backend: str) -> None:
+    values = torch.tensor([1000, 7, -3], device=device)
+    counts = torch.full_like(values, 64)
+    assert shift(values, counts).tolist() == expected, "eager itself is wrong"
+    compiled = torch.compile(shift, backend=backend)
+    torch.testing.assert_close(compiled(values, counts).tolist(), expected, rtol=0, atol=0)
+
+
+def test_right_shift_by_the_width(device: str, backend: str) -> None:
+    check_shift(lambda x, n: torch.bitwise_right_shift(x, n), [0, 0, -1], device, backend)
+
+
+def test_left_shift_by_the_width(device: str, backend: str) -> None:
+    check_shift(lambda x, n: torch.bitwise_left_shift(x, n), [0, 0, 0], device, backend)
+
+
+if __name__ == "__main__":
+    test_right_shift_by_the_width("cpu", "inductor")

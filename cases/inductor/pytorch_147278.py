@@ -1,0 +1,33 @@
+# /// script
+# requires-python = ">=3.10"
+# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+#
+# [tool.pt2bugs]
+# issue = "https://github.com/pytorch/pytorch/issues/147278"
+# fix = "https://github.com/pytorch/pytorch/pull/171770"
+# title = "unsafe_split with split_size 0 of an empty dimension"
+# component = "inductor"
+# symptom = "backend-failure"
+# devices = ["cpu", "cuda"]
+# ///
+"""Eager allows a split size of zero when the dimension is empty and gives one empty piece. Inductor's
+lowering of unsafe_split counts the pieces as ceil(dimension / size), and so divides by zero at compile time.
+Correct: the pieces that eager gives. Source: issue 147278, fix in PR 171770.
+"""
+
+import torch
+
+
+def test_empty_dimension_in_pieces_of_zero(device: str, backend: str) -> None:
+    def split(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return tuple(piece + 1 for piece in torch.unsafe_split(x, 0, 0))
+
+    x = torch.empty(0, 3, device=device)
+    expected = [tuple(piece.shape) for piece in split(x)]
+    assert expected == [(0, 3)]
+    pieces = torch.compile(split, backend=backend)(x)
+    torch.testing.assert_close([tuple(piece.shape) for piece in pieces], expected)
+
+
+if __name__ == "__main__":
+    test_empty_dimension_in_pieces_of_zero("cpu", "inductor")

@@ -1,0 +1,36 @@
+# /// script
+# requires-python = ">=3.10"
+# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+#
+# [tool.pt2bugs]
+# issue = "https://github.com/pytorch/pytorch/issues/159154"
+# title = "einsum softmax chain overruns a local buffer in the C++ kernel"
+# component = "inductor"
+# symptom = "crash"
+# devices = ["cpu"]
+# flaky = true
+# ///
+"""The C++ backend fuses the loops of a producer, a reduction and a consumer and keeps the intermediate in a
+local buffer. It sizes that buffer by the innermost loop alone (32 elements), while the kernel writes 32 x 32
+of them: a heap overrun. What it does to the process depends on the state of the heap, hence flaky: a crash,
+or nothing visible. Correct: eager's result. Source: issue 159154.
+"""
+
+import torch
+
+
+def normalise(x: torch.Tensor, rates: torch.Tensor) -> torch.Tensor:
+    weights = torch.exp(-torch.einsum("i...,i->i...", x, rates))
+    return torch.einsum("i,i...->i...", 1 / torch.einsum("i...->i", weights), weights)
+
+
+def test_normalised_exponentials(device: str, backend: str) -> None:
+    compiled = torch.compile(normalise, backend=backend)
+    torch.manual_seed(0)
+    x, rates = torch.rand(5, 1, 32, 32, device=device), torch.rand(5, device=device)
+    for _ in range(20):  # more calls, more chances that the heap notices
+        torch.testing.assert_close(compiled(x, rates), normalise(x, rates))
+
+
+if __name__ == "__main__":
+    test_normalised_exponentials("cpu", "inductor")

@@ -1,0 +1,42 @@
+# /// script
+# requires-python = ">=3.10"
+# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+#
+# [tool.pt2bugs]
+# issue = "https://github.com/pytorch/pytorch/issues/183608"
+# fix = "https://github.com/pytorch/pytorch/pull/183636"
+# title = "embedding accepts a negative row number"
+# component = "inductor"
+# symptom = "missing-error"
+# devices = ["cpu"]
+# ///
+"""Inductor lowers embedding to a general indirect load, which follows the rules of indexing: a negative index
+is wrapped round once and then checked against the bounds. An embedding has no negative rows, and eager
+refuses them. Correct: an exception, as eager's IndexError; the compiled kernel returns a row of the table
+instead. Source: issue 183608, fix in PR 183636.
+"""
+
+import torch
+import torch.nn.functional as F
+
+
+def test_negative_row_is_refused(device: str, backend: str) -> None:
+    def lookup(rows: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
+        return F.embedding(rows, table)
+
+    compiled = torch.compile(lookup, backend=backend)
+    table = torch.arange(12.0, device=device).reshape(4, 3)
+    valid = torch.tensor([1, 3], device=device)
+    torch.testing.assert_close(compiled(valid, table), lookup(valid, table), rtol=0, atol=0)
+    for run in (lookup, compiled):
+        try:
+            result = run(torch.tensor([1, -3], device=device), table)
+        except (IndexError, RuntimeError) as error:
+            if "out of range" not in str(error) and "out of bounds" not in str(error):
+                raise
+        else:
+            raise AssertionError(f"embedding accepted row -3 and returned {result[1].tolist()}")
+
+
+if __name__ == "__main__":
+    test_negative_row_is_refused("cpu", "inductor")
