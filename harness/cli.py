@@ -20,8 +20,11 @@ from harness.commands.common import say
 COMMANDS = {
     "list": "what the corpus holds",
     "run": "the matrix: run what the journal does not answer yet",
+    "bisect": "where each check was broken and fixed",
+    "compare": "what a move from one release to another fixes and breaks",
     "matrix": "the matrix in the terminal, or as a picture",
     "export": "data for dashboards",
+    "bless": "rewrite the bug entries of headers from the journal",
     "envs": "the environments, their size, and a disk budget",
 }
 """Name of the module in `harness.commands`, and its help."""

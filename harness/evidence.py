@@ -36,13 +36,14 @@ def seen_state(case: Case, record: Record) -> State:
 
 @dataclass(frozen=True)
 class Finding:
-    """The newest line of a cell and what it means. Of `runs` of it (skips and errors aside), `sightings`
-    showed the bug."""
+    """The newest line of a cell and what it means. Of all its `runs` (errors aside) `sightings` showed the
+    bug; `is_flaky` if the case says so, or repeats disagreed."""
 
     record: Record
     state: State
     runs: int
     sightings: int
+    is_flaky: bool
 
     @property
     def is_complete(self) -> bool:
@@ -50,17 +51,11 @@ class Finding:
         return is_complete(self.record)
 
     @property
-    def is_flaky(self) -> bool:
-        """Whether runs of the cell disagree."""
-        return self.record["verdict"] == Verdict.FLAKY or 0 < self.sightings < self.runs
-
-    @property
     def words(self) -> str:
         """One line: what was seen."""
-        if self.record["verdict"] == Verdict.FLAKY and self.runs > 1:
+        if self.is_flaky:
             return f"the bug in {self.sightings} of {self.runs} runs"
-        summary = Observation.from_dict(self.record).summary
-        return f"{summary} (in {self.sightings} of {self.runs} runs)" if self.is_flaky else summary
+        return Observation.from_dict(self.record).summary
 
 
 class Evidence:
@@ -105,15 +100,16 @@ class Evidence:
         record = self._lines.get((*cell.key, "+".join(extras), torch))
         if record is None:
             return None
-        states = [seen_state(cell.case, run) for run in self._runs.get(cell_key(record), [])]
-        said = [state for state in states if state is not State.UNKNOWN]
+        runs = self._runs.get(cell_key(record), [])
+        states = [seen_state(cell.case, run) for run in runs]
+        sightings = states.count(State.BUG)
+        is_flaky = cell.case.flaky or any(run["verdict"] == Verdict.FLAKY for run in runs)
         state = seen_state(cell.case, record)
-        if said and (cell.case.flaky or record["verdict"] == Verdict.FLAKY):
+        if is_flaky and states:
             # Seen once, it is there; never seen, it may still be: how sure that is depends on the runs.
-            state = State.BUG if State.BUG in said else State.NO_BUG
-            if record["verdict"] == Verdict.FLAKY and state is State.NO_BUG and len(said) < len(states):
-                state = State.UNKNOWN
-        return Finding(record, state, len(states), said.count(State.BUG))
+            clean = states.count(State.NO_BUG) == len(states)
+            state = State.BUG if sightings else State.NO_BUG if clean else State.UNKNOWN
+        return Finding(record, state, len(states), sightings, is_flaky)
 
     def releases(self, cells: Iterable[Cell]) -> list[Version]:
         """The releases that have a line of any of these cells, in order."""

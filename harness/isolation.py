@@ -207,8 +207,9 @@ class Zygote:
             if self._pid == 0:
                 try:
                     _guard(parent, theirs, self._scratch.path, self._prepare, self._body)
-                except BaseException:
-                    traceback.print_exc()
+                except BaseException as error:
+                    with contextlib.suppress(OSError):
+                        _send(theirs, {"failed": f"{type(error).__name__}: {error}"})
                 finally:
                     os._exit(70)
         finally:
@@ -236,6 +237,9 @@ class Zygote:
             self.close()
             stopped = "outside" if self._namespace else "lost"
             return Ending(stopped=stopped, duration_s=time.monotonic() - began, detail=words)
+        if "failed" in reply:
+            self.close()
+            return Ending(stopped="setup", detail=reply["failed"])
         return Ending(**reply)
 
     @contextlib.contextmanager

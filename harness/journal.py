@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import json
@@ -73,20 +74,27 @@ class JournalWriter:
             JournalError: it could not be written; the file is as it was.
         """
         line = json.dumps({key: record[key] for key in KEYS}, ensure_ascii=False).encode(errors="replace")
-        fcntl.flock(self._fd, fcntl.LOCK_EX)
         try:
-            end = os.lseek(self._fd, 0, os.SEEK_END)
-            # A writer killed in the middle of a line leaves a torn one: keep ours apart from it.
-            torn = end > 0 and os.pread(self._fd, 1, end - 1) != b"\n"
-            data = (b"\n" if torn else b"") + line + b"\n"
+            fcntl.flock(self._fd, fcntl.LOCK_EX)
             try:
-                if os.write(self._fd, data) != len(data):
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # noqa: TRY301
-            except OSError as error:
+                self._append_line(line)
+            finally:
+                fcntl.flock(self._fd, fcntl.LOCK_UN)
+        except OSError as error:
+            raise _unwritable(self.path, error) from None
+
+    def _append_line(self, line: bytes) -> None:
+        end = os.lseek(self._fd, 0, os.SEEK_END)
+        # A writer killed in the middle of a line leaves a torn one: keep ours apart from it.
+        torn = end > 0 and os.pread(self._fd, 1, end - 1) != b"\n"
+        data = (b"\n" if torn else b"") + line + b"\n"
+        try:
+            if os.write(self._fd, data) != len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # noqa: TRY301
+        except OSError:
+            with contextlib.suppress(OSError):  # a device has no length
                 os.ftruncate(self._fd, end)
-                raise _unwritable(self.path, error) from None
-        finally:
-            fcntl.flock(self._fd, fcntl.LOCK_UN)
+            raise
 
     def close(self) -> None:
         os.close(self._fd)
@@ -119,7 +127,7 @@ def _parse(path: Path, number: int, line: bytes, warn: Callable[[str], None]) ->
         record = json.loads(line)
     except ValueError:
         record = None
-    if not isinstance(record, dict) or "schema" not in record:
+    if not isinstance(record, dict) or not isinstance(record.get("schema"), int):
         warn(f"{path}:{number}: dropped a torn line")
         return None
     if record["schema"] > SCHEMA:
@@ -127,6 +135,9 @@ def _parse(path: Path, number: int, line: bytes, warn: Callable[[str], None]) ->
             f"{path}:{number}: journal schema {record['schema']} is newer than {SCHEMA}, "
             "the newest this pt2bugs reads; upgrade pt2bugs"
         )
+    if absent := [key for key in KEYS if key not in record]:
+        warn(f"{path}:{number}: dropped a line without {', '.join(absent)}")
+        return None
     return record
 
 

@@ -6,6 +6,7 @@ private corpora. Collection imports neither torch nor the case files.
 
 from __future__ import annotations
 
+import argparse
 import os
 import platform
 import signal
@@ -44,6 +45,7 @@ from harness.isolation import (
 )
 from harness.journal import SCHEMA, JournalError, JournalWriter, Record
 from harness.outcome import CALM, MESSAGE_LIMIT, OUTPUT_LIMIT, Observation, Outcome, Verdict, bounded
+from harness.places import Places
 from harness.plan import Cell, cells_of
 
 _signal_names = {number.value: number.name for number in signal.Signals}
@@ -57,6 +59,13 @@ def _positive(text: str) -> int:
     if number < 1:
         raise ValueError(text)
     return number
+
+
+def _version(text: str) -> Version:
+    try:
+        return Version(text)
+    except InvalidVersion as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -77,7 +86,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     option("--symptom", action="append", default=[], help="only cases with this symptom")
     option("--label", action="append", default=[], help="only cases with this label")
     option("--threads", type=_positive, default=1, metavar="N", help="threads of torch in each cell")
-    option("--expect-torch", metavar="VERSION", help="refuse to run on any other torch release")
+    option("--expect-torch", type=_version, metavar="VERSION", help="refuse to run on any other torch release")
     option("--run-id", help="name of the run in the journal (default: a new one)")
 
 
@@ -163,13 +172,11 @@ class CheckFailed(Exception):
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    cells = [item for item in items if isinstance(item, CellItem)]
-    named = {backend for item in cells for backend in item.cell.case.backends}
-    for backend in config.option.backend:
-        if cells and not any(item.cell.backend == backend for item in cells):
-            raise pytest.UsageError(
-                f"--backend {backend}: no selected check runs on it; headers name {', '.join(sorted(named))}"
-            )
+    cases = config.stash[_cases].values()
+    if cases and config.option.backend and not any(isinstance(item, CellItem) for item in items):
+        named = {backend for case in cases for backend in case.backends}
+        asked = " ".join(f"--backend {backend}" for backend in config.option.backend)
+        raise pytest.UsageError(f"{asked}: no selected check runs there; headers name {', '.join(sorted(named))}")
 
 
 # --- running ------------------------------------------------------------------------------------------
@@ -194,6 +201,7 @@ class CellRunner:
         self.zygote = Zygote(self._prepare, self._body)
         self.run_id = self.option.run_id or new_run_id()
         self.extras = installed_extras()
+        self.places = Places()
         self.broken = ""
         self.canaries: dict[tuple[str, str], _Canary] = {}
         self.journal: JournalWriter | None = None
@@ -258,6 +266,8 @@ class CellRunner:
         while len(seen) < wanted:
             started = datetime.now(timezone.utc)
             observation, text = self._run_once(item)
+            observation.message = self.places.hide(observation.message, item.path.parent)
+            observation.output_tail = self.places.hide(observation.output_tail, item.path.parent)
             judgement = judge(item.cell.case, item.cell.check.name, self._where(item.cell), observation)
             seen.append((observation, judgement, text))
             if len(seen) == 1 and judgement.verdict not in {*CALM, Verdict.ERROR}:
@@ -267,6 +277,8 @@ class CellRunner:
                 observation, judgement = _weigh(seen)
             record = self._record(item.cell, observation, judgement, started, len(seen), wanted)
             yield self._report(item, observation, judgement, text, record, final=final)
+        # Reporters write the properties of a test when it is torn down.
+        yield self._teardown_report(item, judgement.verdict)
 
     def _run_once(self, item: CellItem) -> tuple[Observation, str]:
         """What one child showed, and its failure as text."""
@@ -307,7 +319,7 @@ class CellRunner:
 
     def _refuse_other_torch(self, imported: str) -> None:
         asked = self.option.expect_torch
-        if asked and Version(public(imported)) != Version(asked):
+        if asked and Version(public(imported)) != asked:
             words = f"asked for torch {asked}, but this environment imports torch {imported}; nothing was run"
             raise pytest.exit.Exception(words, returncode=2)
 
@@ -410,13 +422,7 @@ class CellRunner:
             longrepr=longrepr,
             when=when,
             duration=seen.duration_s,
-            user_properties=[
-                ("case", item.cell.case.id),
-                ("torch", record["torch"]),
-                ("device", item.cell.device),
-                ("backend", item.cell.backend),
-                ("verdict", str(verdict)),
-            ],
+            user_properties=self._properties(item, verdict),
         )
         if wasxfail is not None:
             report.wasxfail = wasxfail
@@ -424,6 +430,26 @@ class CellRunner:
         report.pt2bugs = record  # type: ignore[attr-defined]
         report.pt2bugs_final = final  # type: ignore[attr-defined]
         return report
+
+    def _properties(self, item: CellItem, verdict: Verdict) -> list[tuple[str, object]]:
+        return [
+            ("case", item.cell.case.id),
+            ("torch", self.zygote.facts.get("torch", "")),
+            ("device", item.cell.device),
+            ("backend", item.cell.backend),
+            ("verdict", str(verdict)),
+        ]
+
+    def _teardown_report(self, item: CellItem, verdict: Verdict) -> pytest.TestReport:
+        return pytest.TestReport(
+            nodeid=item.nodeid,
+            location=item.location,
+            keywords=dict.fromkeys(item.keywords, 1),
+            outcome="passed",
+            longrepr=None,
+            when="teardown",
+            user_properties=self._properties(item, verdict),
+        )
 
     # In the zygote.
 
@@ -521,10 +547,15 @@ def _output_section(seen: Observation) -> str:
 
 
 def _weigh(seen: list[tuple[Observation, Judgement, str]]) -> tuple[Observation, Judgement]:
-    """The verdict on all repeats together: what they agree on, or flaky with n/k."""
+    """The verdict on all repeats together: what they agree on, or flaky with n/k.
+
+    An error of the environment among them is no disagreement; it spoils the series.
+    """
     observation, judgement, _ = seen[-1]
-    verdicts = [one.verdict for _, one, _ in seen]
-    if len(set(verdicts)) == 1:
+    for spoilt, error, _ in seen:
+        if error.verdict is Verdict.ERROR:
+            return spoilt, error
+    if len({(one.verdict, other.outcome) for other, one, _ in seen}) == 1:
         return observation, judgement
     kinds = [str(one.outcome) if one.outcome is not Outcome.CRASH else f"crash {one.signal}" for one, _, _ in seen]
     counts = ", ".join(f"{kind} {kinds.count(kind)}/{len(kinds)}" for kind in dict.fromkeys(kinds))
@@ -586,11 +617,3 @@ def _how_it_ended(ending: Ending, timeout_s: float, memory_mib: int) -> tuple[Ou
 def new_run_id() -> str:
     """A name for a run: sortable by time, unique."""
     return f"{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:8]}"
-
-
-def is_version(text: str) -> bool:
-    try:
-        Version(text)
-    except InvalidVersion:
-        return False
-    return True

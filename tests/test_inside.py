@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-INSIDE = ("outcome", "case", "extras", "expectation", "plan", "journal", "isolation", "cell", "warmup", "plugin")
+INSIDE = ("outcome", "case", "extras", "expectation", "places", "plan", "journal", "isolation", "cell", "warmup", "plugin")
 ALLOWED = {
     "harness",
     "pytest",

@@ -7,24 +7,29 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Look:
-    """`letter` stands for the verdict, `terminal` is a rich style, `fill` and `ink` are CSS colours."""
+    """`letter` stands for the verdict, `terminal` is a rich style; the rest are CSS colours.
+
+    `fill` and `ink` are for a light page, `dark_fill` and `dark_ink` for a dark one.
+    """
 
     letter: str
     terminal: str
     fill: str
     ink: str
+    dark_fill: str
+    dark_ink: str
     meaning: str
 
 
 LOOKS = {
-    "pass": Look(".", "green", "#d7f0dc", "#14532d", "passes"),
-    "xfail": Look("x", "red", "#f6c9c4", "#7f1d1d", "the documented bug"),
-    "xpass": Look("P", "bold magenta", "#e4c8f5", "#581c87", "expected to fail, passed"),
-    "fail": Look("F", "bold white on red", "#b3261e", "#ffffff", "another failure than the documented one"),
-    "flaky": Look("~", "bold yellow", "#fde68a", "#713f12", "repeats disagree"),
-    "skip": Look("s", "dim", "#e5e7eb", "#4b5563", "cannot apply here, or blocked"),
-    "error": Look("E", "bold blue", "#bfdbfe", "#1e3a8a", "the environment is broken"),
-    "": Look(" ", "", "none", "#4b5563", "not run"),
+    "pass": Look(".", "green", "#d7f0dc", "#14532d", "#14371f", "#86efac", "passes"),
+    "xfail": Look("x", "red", "#f6c9c4", "#7f1d1d", "#5f1d1d", "#fecaca", "the documented bug"),
+    "xpass": Look("P", "bold magenta", "#e4c8f5", "#581c87", "#4a1d6b", "#e9d5ff", "expected to fail, passed"),
+    "fail": Look("F", "bold white on red", "#b3261e", "#ffffff", "#f87171", "#2a0505", "another failure than the documented one"),
+    "flaky": Look("~", "bold yellow", "#fde68a", "#713f12", "#57430f", "#fde68a", "repeats disagree"),
+    "skip": Look("s", "dim", "#e5e7eb", "#4b5563", "#272d36", "#a3abb8", "cannot apply here, or blocked"),
+    "error": Look("E", "bold blue", "#bfdbfe", "#1e3a8a", "#1e3a6e", "#bfdbfe", "the environment is broken"),
+    "": Look(" ", "", "none", "#4b5563", "none", "#a3abb8", "not run"),
 }
 OUTCOME_LETTERS = {"wrong": "w", "raise": "r", "crash": "c", "timeout": "t", "oom": "m"}
 """A documented failure shows how it failed."""

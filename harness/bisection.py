@@ -1,0 +1,257 @@
+"""A bisection over environments: many checks at once, the journal first, every environment at most once."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+
+from harness.bisect import Search, State, Transition, choose, cost_alone, takes_part
+from harness.environments import Store
+from harness.evidence import Evidence, Finding, cannot_say_here, expects_bug
+from harness.plan import Cell
+from harness.run import Options, Progress, Runner, Target, Work
+
+FLAKY_REPEATS = 5
+"""Runs of a flaky check in each release."""
+CONFIDENCE = 0.95
+"""How sure it must be that a flaky check is clean on its clean side."""
+CONFIRMATIONS = 3
+"""How often it goes back to a release for more clean runs."""
+MAX_RUNS = 60
+"""Clean runs beyond which a bug is too rare to tell."""
+
+
+@dataclass
+class Inquiry:
+    """One check on one device and backend over the releases of the range.
+
+    `search` has the releases that may say something; `unusable` the others, each with the reason, among them
+    those that were probed and could not say. `known` is what the journal answered from the start.
+    """
+
+    cell: Cell
+    search: Search[str]
+    findings: dict[str, Finding] = field(default_factory=dict)
+    unusable: dict[str, str] = field(default_factory=dict)
+    known: dict[str, State] = field(default_factory=dict)
+
+    @property
+    def is_flaky(self) -> bool:
+        return self.cell.case.flaky or any(finding.is_flaky for finding in self.findings.values())
+
+    def confidence(self, transition: Transition[str]) -> float | None:
+        """How sure it is that the clean side of a flaky check's transition has no bug; None if not flaky.
+
+        Were the bug there as often as it is seen where it is, this is the chance that the clean runs had
+        shown it. The rate is taken one run too low: a bug seen in five of five runs may yet be flaky.
+        """
+        if not self.is_flaky:
+            return None
+        rate = self._rate()
+        clean = self.findings[clean_side(transition)]
+        return 1 - (1 - rate) ** (clean.runs - clean.sightings)
+
+    def _rate(self) -> float:
+        buggy = [finding for finding in self.findings.values() if finding.state is State.BUG]
+        return sum(finding.sightings for finding in buggy) / (sum(finding.runs for finding in buggy) + 1)
+
+    def clean_runs_owed(self, transition: Transition[str]) -> int:
+        """How many more runs the clean side needs until the transition can be trusted; 0 if no more help."""
+        confidence = self.confidence(transition)
+        if confidence is None or confidence >= CONFIDENCE:
+            return 0
+        needed = math.ceil(math.log(1 - CONFIDENCE) / math.log(1 - self._rate()))
+        return needed - self.findings[clean_side(transition)].runs if needed <= MAX_RUNS else 0
+
+    def is_sure(self, transition: Transition[str]) -> bool:
+        confidence = self.confidence(transition)
+        return not transition.unprobed and (confidence is None or confidence >= CONFIDENCE)
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether the range is answered: something could be said, and every transition is sure."""
+        return (
+            bool(self.search.decided())
+            and not self.search.questions()
+            and all(self.is_sure(transition) for transition in self.search.transitions())
+        )
+
+
+def clean_side(transition: Transition[str]) -> str:
+    return transition.before if transition.introduced else transition.after
+
+
+@dataclass
+class Cost:
+    """What a bisection asked for: `visited` releases, of them `installed` anew; `cells` run.
+
+    `alone` is how many environments the checks one by one would have asked for.
+    """
+
+    visited: list[str] = field(default_factory=list)
+    installed: int = 0
+    cells: int = 0
+    alone: int = 0
+
+
+class Bisection:
+    """Answers where each check changes.
+
+    Args:
+        cells: the checks.
+        targets: the environment of each release of the range, oldest first; a text instead of one says
+            why there is none.
+        evidence: the journal.
+        thorough: run every release.
+    """
+
+    def __init__(
+        self,
+        cells: Sequence[Cell],
+        targets: Mapping[str, Target | str],
+        evidence: Evidence,
+        *,
+        thorough: bool = False,
+    ) -> None:
+        self.targets, self.evidence, self.thorough = targets, evidence, thorough
+        self.cost = Cost()
+        self._failures: dict[str, str] = {}
+        self._confirmed: Counter[str] = Counter()
+        self.inquiries = [self._inquiry(cell) for cell in cells]
+        self._learn()
+        for inquiry in self.inquiries:
+            inquiry.known = dict(inquiry.search.states)
+
+    def _inquiry(self, cell: Cell) -> Inquiry:
+        unusable, expected = {}, {}
+        for release, target in self.targets.items():
+            if isinstance(target, str):
+                unusable[release] = target
+                continue
+            expected[release] = expects_bug(cell, release, target.key.python)
+            # What the header rules out costs no environment; a thorough search trusts it in nothing.
+            if not self.thorough and (reason := cannot_say_here(cell, release, target.key.python)):
+                unusable[release] = reason
+        return Inquiry(cell, Search(list(self.targets), expected, self.thorough), unusable=unusable)
+
+    def _learn(self) -> None:
+        """Take over what the journal says now."""
+        for inquiry in self.inquiries:
+            states = inquiry.search.states
+            for release, target in self.targets.items():
+                extras = () if isinstance(target, str) else target.key.extras
+                finding = self.evidence.find(inquiry.cell, release, extras)
+                tried = release in states or release in self._failures
+                if finding is not None and (tried or self._suffices(inquiry, finding)):
+                    inquiry.findings[release] = finding
+                    states[release] = finding.state
+                elif tried:
+                    states[release] = State.UNKNOWN
+                if states.get(release) is State.UNKNOWN:
+                    inquiry.unusable[release] = finding.words if finding else self._failures.get(release, "")
+                elif release in states:
+                    inquiry.unusable.pop(release, None)
+            inquiry.unusable = {r: inquiry.unusable[r] for r in self.targets if r in inquiry.unusable}
+            inquiry.search.versions = [
+                release for release in self.targets if release in states or release not in inquiry.unusable
+            ]
+
+    def _suffices(self, inquiry: Inquiry, finding: Finding) -> bool:
+        if inquiry.cell.case.flaky and finding.state is State.NO_BUG and finding.runs < FLAKY_REPEATS:
+            return False
+        return finding.is_complete
+
+    def run(
+        self,
+        store: Store,
+        options: Options,
+        progress: Callable[[], AbstractContextManager[Progress]],
+        talk: Callable[[str], None],
+    ) -> None:
+        """Run what is missing, until nothing is open that running could answer.
+
+        Raises:
+            JournalError: the results folder cannot be written.
+            KeyboardInterrupt: the user stopped it; what had finished is known.
+        """
+        try:
+            while chosen := choose((inquiry.search for inquiry in self.inquiries), at_once=2) or self._unsure():
+                talk(self._describe_round(chosen))
+                with progress() as shown:
+                    self._probe(chosen, store, options, shown)
+        finally:
+            self.evidence.reload()
+            self._learn()
+            self.cost.alone = sum(cost_alone(inquiry.search, inquiry.known) for inquiry in self.inquiries)
+
+    def _unsure(self) -> list[str]:
+        """A release at the clean side of a flaky check's transition that needs more runs, if there is one."""
+        for inquiry in self.inquiries:
+            for transition in inquiry.search.transitions():
+                side = clean_side(transition)
+                if inquiry.clean_runs_owed(transition) and self._confirmed[side] < CONFIRMATIONS:
+                    self._confirmed[side] += 1
+                    return [side]
+        return []
+
+    def _probe(self, chosen: Sequence[str], store: Store, options: Options, progress: Progress) -> None:
+        # By the number of repeats: flaky checks need some, and more on the clean side of a transition.
+        batches: dict[int, list[Work]] = {}
+        asked: list[tuple[Inquiry, str]] = []
+        for release in chosen:
+            target = self.targets[release]
+            assert isinstance(target, Target), "a release without an environment takes no part"
+            owed: dict[int, list[Cell]] = {}
+            for inquiry in self.inquiries:
+                if repeats := self._repeats(inquiry, release, options.repeat):
+                    owed.setdefault(repeats, []).append(inquiry.cell)
+                    asked.append((inquiry, release))
+            for repeats, cells in owed.items():
+                batches.setdefault(repeats, []).append(Work(target, cells))
+            if release not in self.cost.visited:
+                self.cost.visited.append(release)
+                self.cost.installed += target.python is None and store.find(target.key) is None
+            self.cost.cells += sum(len(cells) for cells in owed.values())
+        for repeats, work in sorted(batches.items()):
+            runner = Runner(self.evidence.results, store, replace(options, repeat=repeats), progress)
+            for one in runner.run(work):
+                if one.failure:
+                    self._failures[one.target.key.torch] = one.failure
+        self.evidence.reload()
+        for inquiry, release in asked:
+            inquiry.search.states.setdefault(release, State.UNKNOWN)
+        self._learn()
+
+    def _repeats(self, inquiry: Inquiry, release: str, repeat: int) -> int:
+        """How often to run a check in a release that was chosen; 0 for not at all."""
+        if takes_part(inquiry.search, release):
+            return max(repeat, FLAKY_REPEATS) if inquiry.is_flaky else repeat
+        owed = [
+            inquiry.clean_runs_owed(transition)
+            for transition in inquiry.search.transitions()
+            if clean_side(transition) == release
+        ]
+        return max([0, *owed]) if not inquiry.search.questions() else 0
+
+    def _describe_round(self, chosen: Sequence[str]) -> str:
+        open_ = [inquiry for inquiry in self.inquiries if inquiry.search.questions()]
+        if not open_:
+            return f"more runs of flaky checks on their clean side: torch {chosen[0]}"
+        lines = [f"{len(open_)} of {len(self.inquiries)} checks open, next: torch {' and '.join(chosen)}"]
+        if len(self.inquiries) <= 4:
+            for inquiry in open_:
+                for transition in inquiry.search.transitions():
+                    if transition.unprobed:
+                        name = f"{inquiry.cell.case.id}::{inquiry.cell.name}"
+                        left = len(transition.unprobed)
+                        lines.append(f"  {name}: {window(transition)}, {left} release{'s' * (left != 1)} between")
+        return "\n".join(lines)
+
+
+def window(transition: Transition[str]) -> str:
+    """The transition in words: ``fixed between torch 2.9.1 and 2.10.0``."""
+    word = "introduced" if transition.introduced else "fixed"
+    return f"{word} between torch {transition.before} and {transition.after}"

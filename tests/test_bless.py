@@ -1,0 +1,158 @@
+"""Entries from the journal: ranges from what was measured, identity from what was seen, the rest untouched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tomllib
+from suite import case_text
+
+from harness.bless import ThinJournal, entries_of, faces_of, rewrite, toml_string
+from harness.case import Case, parse_case
+
+PROGRAM = """
+def test_a(backend):
+    pass
+
+
+def test_b(backend):
+    pass
+"""
+KNOWN = {"torch": "<2.3", "outcome": "raise", "error": "RuntimeError", "match": "two devices"}
+
+
+def write(folder: Path, *bugs: dict[str, Any], **settings: Any) -> Case:
+    path = folder / "pytorch_1.py"
+    path.write_text(case_text(PROGRAM, bugs=bugs, backends=["eager", "inductor"], **settings))
+    return parse_case(path)
+
+
+def line(torch: str, outcome: str, check: str = "test_a", backend: str = "eager", **more: Any) -> dict[str, Any]:
+    record = {"torch": f"{torch}+cpu", "check": check, "backend": backend, "device": "cpu", "outcome": outcome}
+    if outcome == "raise":
+        record |= {"error_type": "RuntimeError", "message": "found two devices"}
+    return {**record, "verdict": "fail", **more}
+
+
+def measured(*pairs: tuple[str, str]) -> list[dict[str, Any]]:
+    """The same outcome of both checks on both backends."""
+    return [
+        line(torch, outcome, check, backend)
+        for torch, outcome in pairs
+        for check in ("test_a", "test_b")
+        for backend in ("eager", "inductor")
+    ]
+
+
+def ranges(case: Case, records: list[dict[str, Any]]) -> list[tuple[str, str | None, str | None]]:
+    return [(entry.torch, entry.check, entry.backend) for entry in entries_of(case, records)]
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "expected"),
+    [
+        ("raise raise pass pass", "<2.7"),
+        ("pass raise raise pass", ">=2.6,<2.8"),
+        ("pass pass raise raise", ">=2.7"),
+        ("raise raise raise raise", ""),
+    ],
+)
+def test_ranges_from_transitions(tmp_path: Path, outcomes: str, expected: str) -> None:
+    releases = ("2.5.1", "2.6.0", "2.7.1", "2.8.0")
+    records = measured(*zip(releases, outcomes.split(), strict=True))
+    assert ranges(write(tmp_path, KNOWN), records) == [(expected, None, None)]
+
+
+def test_a_change_between_patches_is_put_at_the_patch(tmp_path: Path) -> None:
+    records = measured(("2.5.0", "pass"), ("2.5.1", "raise"))
+    assert ranges(write(tmp_path, KNOWN), records) == [(">=2.5.1", None, None)]
+
+
+def test_a_bug_that_comes_back(tmp_path: Path) -> None:
+    records = measured(("2.5.1", "raise"), ("2.6.0", "pass"), ("2.7.1", "raise"), ("2.8.0", "pass"))
+    assert ranges(write(tmp_path, KNOWN), records) == [("<2.6", None, None), (">=2.7,<2.8", None, None)]
+
+
+def test_skips_and_errors_are_no_answers(tmp_path: Path) -> None:
+    records = measured(("2.5.1", "skip"), ("2.6.0", "raise"), ("2.7.1", "error"), ("2.8.0", "pass"))
+    assert ranges(write(tmp_path, KNOWN), records) == [("<2.8", None, None)]
+
+
+def test_one_check_or_one_backend(tmp_path: Path) -> None:
+    records = measured(("2.5.1", "pass"), ("2.6.0", "pass"))
+    case = write(tmp_path, KNOWN)
+    for record in records:
+        if record["check"] == "test_b":
+            record |= line("2.6.0", "raise", "test_b", record["backend"]) | {"torch": record["torch"]}
+    assert ranges(case, records) == [("", "test_b", None)]
+    records = measured(("2.5.1", "pass"), ("2.6.0", "pass"))
+    records = [r if r["backend"] == "eager" else line(r["torch"][:5], "raise", r["check"], "inductor") for r in records]
+    assert ranges(case, records) == [("", None, "inductor")]
+
+
+def test_a_new_face(tmp_path: Path) -> None:
+    records = measured(("2.5.1", "raise"), ("2.6.0", "pass"))
+    for record in records:
+        if record["torch"].startswith("2.6"):
+            record |= {"outcome": "crash", "signal": "SIGSEGV", "message": "died by SIGSEGV"}
+    known, new = entries_of(write(tmp_path, KNOWN), records)
+    assert (known.face.known, known.torch) == (0, "<2.6")
+    assert (new.face.known, new.torch, str(new.face.outcome), new.face.signal) == (None, ">=2.6", "crash", "SIGSEGV")
+
+
+def test_the_pattern_of_a_new_face_leaves_numbers_open(tmp_path: Path) -> None:
+    words = "backend='inductor' raised:\nLoweringException: AssertionError: size 12 of arg0_1 (got 3.5)"
+    records = measured(("2.5.1", "pass"), ("2.6.0", "pass"))
+    records[-1] |= {"outcome": "raise", "error_type": "torch.X", "message": words}
+    (entry,) = entries_of(write(tmp_path), records)
+    assert entry.face.match == r"size \d+ of arg\d+_\d+ \(got \d+\)"
+
+
+def test_a_thin_journal(tmp_path: Path) -> None:
+    case = write(tmp_path, KNOWN)
+    with pytest.raises(ThinJournal, match="no release has an answer"):
+        entries_of(case, [])
+    with pytest.raises(ThinJournal, match="only 1 release"):
+        entries_of(case, measured(("2.5.1", "raise")))
+    flaky = measured(("2.5.1", "raise"), ("2.6.0", "raise"))
+    flaky[0] |= {"verdict": "flaky", "message": "repeats disagree: pass 1/2, raise 1/2"}
+    with pytest.raises(ThinJournal, match=r"test_a is flaky on torch 2\.5\.1\+cpu: repeats disagree"):
+        entries_of(case, flaky)
+
+
+def test_the_text_keeps_all_else(tmp_path: Path) -> None:
+    case = write(tmp_path, KNOWN, labels=["x"])
+    text = case.path.read_text().replace("# torch =", "# # measured by hand\n# torch =")
+    records = measured(("2.5.1", "raise"), ("2.6.0", "raise"), ("2.7.1", "pass"))
+    new = rewrite(case, text, entries_of(case, records), faces_of(case, records))
+    assert new == text.replace('"<2.3"', '"<2.7"').replace("# [[", "#\n# [[")
+    case.path.write_text(new)
+    again = parse_case(case.path)
+    assert again.hash == case.hash
+    assert rewrite(again, new, entries_of(again, records), faces_of(again, records)) == new
+
+
+def test_an_entry_for_what_was_not_measured_stays(tmp_path: Path) -> None:
+    cuda = {"torch": ">=2.2", "device": "cuda", "outcome": "crash", "signal": "SIGSEGV"}
+    case = write(tmp_path, KNOWN, cuda, devices=["cpu", "cuda"])
+    records = measured(("2.5.1", "pass"), ("2.6.0", "pass"))
+    new = rewrite(case, case.path.read_text(), entries_of(case, records), faces_of(case, records))
+    case.path.write_text(new)
+    assert [bug.device for bug in parse_case(case.path).bugs] == ["cuda"], "the other one was seen nowhere"
+
+
+def test_an_entry_that_shows_twice_is_repeated(tmp_path: Path) -> None:
+    case = write(tmp_path, KNOWN)
+    records = measured(("2.5.1", "raise"), ("2.6.0", "pass"), ("2.7.1", "raise"))
+    case.path.write_text(rewrite(case, case.path.read_text(), entries_of(case, records), faces_of(case, records)))
+    assert [(str(bug.torch), bug.match) for bug in parse_case(case.path).bugs] == [
+        ("<2.6", "two devices"),
+        (">=2.7", "two devices"),
+    ]
+
+
+@pytest.mark.parametrize("text", ["plain", r"a\d+ b", "it's \\d", 'a "quoted" \\ text', "üñ"])
+def test_strings_survive_toml(text: str) -> None:
+    assert tomllib.loads(f"x = {toml_string(text)}")["x"] == text

@@ -1,0 +1,31 @@
+"""Paths of the machine do not get into the journal."""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from harness.places import Places
+
+
+def test_what_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PT2BUGS_HOME", "/somewhere/cache")
+    site, stdlib = sysconfig.get_path("purelib"), sysconfig.get_path("stdlib")
+    places = Places()
+    for text, expected in {
+        f'File "{site}/torch/_dynamo/x.py", line 3': 'File "torch/_dynamo/x.py", line 3',
+        f"{stdlib}/abc.py": "abc.py",
+        "/corpus/dynamo/pytorch_1.py:4": "pytorch_1.py:4",
+        f"{tempfile.gettempdir()}/pt2bugs-ab_c1/cell-x9/inductor/k.cpp": "<cell>/inductor/k.cpp",
+        f"{tempfile.gettempdir()}/pt2bugs-ab_c1/zygote.log": "<scratch>/zygote.log",
+        "/somewhere/cache/warm": "<cache>/warm",
+        f"{sys.prefix}/bin/python": "<env>/bin/python",
+        f"{Path.home()}/notes{os.sep}": f"~/notes{os.sep}",
+        "no path at all": "no path at all",
+    }.items():
+        assert places.hide(text, Path("/corpus/dynamo")) == expected
