@@ -24,6 +24,8 @@ COMMANDS = {
     "compare": "what a move from one release to another fixes and breaks",
     "matrix": "the matrix in the terminal, or as a picture",
     "export": "data for dashboards",
+    "report": "a static page that opens from the file system",
+    "check": "is this a good case: header, program, identity, releases",
     "bless": "rewrite the bug entries of headers from the journal",
     "envs": "the environments, their size, and a disk budget",
 }

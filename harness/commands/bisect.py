@@ -12,7 +12,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from harness.bisect import State, Transition
-from harness.bisection import CONFIDENCE, Bisection, Inquiry, window
+from harness.bisection import Bisection, Inquiry, window
 from harness.commands import OK, UNEXPECTED, NothingSelected, UsageError
 from harness.commands.common import (
     add_results,
@@ -30,7 +30,7 @@ from harness.commands.common import (
     warn,
 )
 from harness.environments import EnvironmentFailure, Key, Store
-from harness.evidence import Evidence
+from harness.evidence import CONFIDENCE, Evidence
 from harness.extras import EXTRAS
 from harness.outcome import Verdict
 from harness.plan import Cell
@@ -262,6 +262,8 @@ def _summary(inquiry: Inquiry) -> str:
         return "; ".join(_sentence(one, inquiry) for one in transitions)
     if len(decided) == 1:
         return f"cannot decide: only torch {decided[0]} says something, {search.states[decided[0]]}"
+    if inquiry.is_missed:
+        return "cannot decide: the check is flaky, and its documented bug was never seen"
     span = f"from torch {decided[0]} to {decided[-1]}"
     unless = "" if len(decided) == len(search.versions) else f", in the {len(decided)} releases run"
     if search.states[decided[0]] is State.BUG:

@@ -1,0 +1,32 @@
+"""`pt2bugs report`: a static site that opens from the file system."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from harness.commands import OK, NothingSelected
+from harness.commands.common import add_results, add_selection, load_selection, open_results, say, select_cases, warn
+from harness.evidence import Evidence
+from harness.report.history import histories
+from harness.report.site import Site, render, write_site
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_selection(parser)
+    add_results(parser)
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="write the pages there")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    corpus, cases = select_cases(arguments)
+    # The evidence reads the same files and warns of the same lines.
+    _, lines = load_selection(arguments, lambda _: None)
+    evidence = Evidence(open_results(arguments), corpus, warn)
+    rows = histories(lines, evidence)
+    if not rows:
+        raise NothingSelected(f"nothing to report: {arguments.results} has no results of the selected cases")
+    site = Site(cases, rows)
+    write_site(arguments.output, render(site))
+    say(f"{arguments.output / 'index.html'}: {len(rows)} checks x {len(site.releases)} torch releases")
+    return OK

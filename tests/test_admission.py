@@ -1,0 +1,179 @@
+"""The rules of admission, on files, on journal lines, and on real runs of the torch at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from suite import case_text
+
+from harness.admission import (
+    RULES,
+    Prober,
+    check_compiles,
+    check_duration,
+    check_header,
+    check_imports,
+    check_neighbours,
+    check_releases,
+    check_size,
+    findings_of,
+    lines_of_code,
+)
+from harness.case import Case, parse_case
+
+DOC = '"""Why it happens,\nwhat is right,\nand the source."""\n'
+BUG = {"torch": "<2.14", "outcome": "wrong", "error": "AssertionError", "match": "not close"}
+GOOD = """
+import torch
+
+
+def double(x):
+    return x * 2
+
+
+def test_double(device, backend):
+    x = torch.ones(3, device=device)
+    torch.testing.assert_close(torch.compile(double, backend=backend)(x), {right})
+
+
+if __name__ == "__main__":
+    test_double("cpu", "eager")
+"""
+RIGHT = GOOD.format(right="double(x)")
+# Wrong with the compiler alone, as a bug is: eager never gets here with a traced value.
+BROKEN = RIGHT.replace("return x * 2", "return x * (3 if torch.compiler.is_compiling() else 2)")
+
+
+def write(folder: Path, program: str = RIGHT, name: str = "pytorch_1", **settings: Any) -> Case:
+    path = folder / f"{name}.py"
+    path.write_text(case_text(DOC + program, backends=["eager"], **settings))
+    return parse_case(path)
+
+
+def line(torch: str, verdict: str, **more: Any) -> dict[str, Any]:
+    return {"torch": torch, "verdict": verdict, "graphs": 1, "duration_s": 0.5, "frame": "", **more}
+
+
+def test_a_complete_header(tmp_path: Path) -> None:
+    assert check_header(write(tmp_path, bugs=[BUG])).holds
+    assert check_header(write(tmp_path, guard=True)).holds
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({}, "neither a [[tool.pt2bugs.bug]] entry nor guard = true"),
+        ({"bugs": [{"outcome": "raise", "error": "X"}]}, "needs error and match"),
+        ({"bugs": [{"outcome": "crash"}]}, "needs signal"),
+    ],
+)
+def test_an_incomplete_header(tmp_path: Path, settings: dict[str, Any], words: str) -> None:
+    finding = check_header(write(tmp_path, **settings))
+    assert finding.holds is False
+    assert words in finding.words
+
+
+def test_a_docstring_that_says_too_little(tmp_path: Path) -> None:
+    path = tmp_path / "pytorch_1.py"
+    path.write_text(case_text('"""Short."""\n' + RIGHT, bugs=[BUG]))
+    assert "the docstring has 1 lines, not 3 to 10" in check_header(parse_case(path)).words
+
+
+def test_imports(tmp_path: Path) -> None:
+    assert check_imports(write(tmp_path)).holds
+    finding = check_imports(write(tmp_path, "import numpy.linalg\n" + RIGHT))
+    assert (finding.holds, finding.words) == (False, "imports numpy")
+
+
+def test_lines_of_code() -> None:
+    text = '"""Doc\nstring."""\n\n# comment\nx = """a\nb"""\n\ndef f():\n    "doc"\n    return (1,\n        2)\n'
+    assert lines_of_code(text) == 5
+
+
+def test_size(tmp_path: Path) -> None:
+    assert check_size(write(tmp_path)).holds
+    assert not check_size(write(tmp_path, RIGHT + "x = 1\n" * 80)).holds
+
+
+def test_neighbours(tmp_path: Path) -> None:
+    case = write(tmp_path, bugs=[BUG])
+    renamed = write(tmp_path, RIGHT.replace("double", "twice"), "pytorch_2", bugs=[BUG])
+    other = write(tmp_path, RIGHT.replace("x * 2", "x.sin()"), "pytorch_3", bugs=[BUG])
+    assert check_neighbours(case, [case, other]).holds
+    finding = check_neighbours(case, [case, renamed, other])
+    assert (finding.holds, finding.words) == (False, "does the same as pytorch_2")
+
+
+@pytest.mark.parametrize(
+    ("guard", "verdicts", "holds", "words"),
+    [
+        (False, {"2.9.1": "xfail", "2.14.0": "pass"}, True, "fails on 2.9.1 to 2.9.1, passes on 2.14.0"),
+        (False, {"2.9.1": "xfail", "2.14.0": "xfail"}, True, "on every release with an answer: not fixed yet"),
+        (False, {"2.9.1": "pass"}, False, "seen failing on no release"),
+        (False, {"2.9.1": "xfail", "2.10.0": "fail"}, False, "not as its header says on 2.10.0"),
+        (False, {"2.9.1": "error", "2.10.0": "skip"}, False, "nothing measured"),
+        (False, {}, False, "nothing measured; `pt2bugs run pytorch_1 --torch minors`"),
+        (True, {"2.9.1": "pass", "2.10.0": "pass"}, True, "guard: passes on 2 releases"),
+    ],
+)
+def test_releases(tmp_path: Path, guard: bool, verdicts: dict[str, str], holds: bool, words: str) -> None:
+    case = write(tmp_path, **({"guard": True} if guard else {"bugs": [BUG]}))
+    finding = check_releases(case, [line(torch, verdict) for torch, verdict in verdicts.items()])
+    assert finding.holds is holds
+    assert words in finding.words
+
+
+def test_compiles_and_duration(tmp_path: Path) -> None:
+    case = write(tmp_path, bugs=[BUG])
+    assert check_compiles(case, [line("2.9.1", "xfail")]).holds
+    assert not check_compiles(case, [line("2.9.1", "fail", graphs=0)]).holds
+    assert check_compiles(case, [line("2.9.1", "xfail", graphs=0, frame="torch/_dynamo/exc.py:1 f")]).holds
+    assert check_compiles(write(tmp_path, compiles=False), []).holds is None
+    assert not check_duration(case, [line("2.9.1", "xfail", duration_s=61.0)]).holds
+
+
+@pytest.fixture(scope="module")
+def prober() -> Iterator[Prober]:
+    """On the real torch that is installed here."""
+    one = Prober()
+    yield one
+    one.close()
+
+
+def runs(case: Case, prober: Prober) -> dict[str, bool | None]:
+    return {
+        finding.rule: finding.holds
+        for finding in (prober.check_program(case), prober.check_eager(case), prober.check_repeats(case))
+    }
+
+
+def test_runs_of_a_bug_that_is_there(tmp_path: Path, prober: Prober) -> None:
+    case = write(tmp_path, BROKEN, bugs=[{**BUG, "torch": ">=2"}])
+    assert runs(case, prober) == {"program": True, "eager": True, "repeats": True}
+
+
+def test_a_program_that_does_not_show_its_bug(tmp_path: Path, prober: Prober) -> None:
+    case = write(tmp_path, RIGHT, bugs=[{**BUG, "torch": ">=2"}])
+    assert runs(case, prober)["program"] is False
+
+
+def test_an_oracle_that_eager_fails(tmp_path: Path, prober: Prober) -> None:
+    case = write(tmp_path, GOOD.format(right="x"), bugs=[{**BUG, "torch": ">=2"}])
+    assert runs(case, prober) == {"program": True, "eager": False, "repeats": True}
+
+
+def test_a_program_that_disagrees_with_itself(tmp_path: Path, prober: Prober) -> None:
+    program = RIGHT.replace("    x = torch", "    import os\n    assert os.getpid() % 2\n    x = torch")
+    assert runs(write(tmp_path, program), prober)["repeats"] is False
+
+
+def test_all_rules_are_answered(tmp_path: Path, prober: Prober) -> None:
+    case = write(tmp_path, BROKEN, bugs=[{**BUG, "torch": ">=2"}])
+    found = findings_of(case, [case], [line("2.9.1", "xfail")], prober)
+    assert tuple(one.rule for one in found) == RULES
+    assert all(one.holds for one in found)
+    skipped = findings_of(write(tmp_path, bugs=[BUG], devices=["cuda"]), [case], [], prober)
+    assert [one.words for one in skipped[-3:]] == ["needs cuda"] * 3
