@@ -25,6 +25,7 @@ COMMANDS = {
     "matrix": "the matrix in the terminal, or as a picture",
     "export": "data for dashboards",
     "report": "a static page that opens from the file system",
+    "corpus": "the corpus as a Markdown page: introduced, fixed, left out",
     "check": "is this a good case: header, program, identity, releases",
     "bless": "rewrite the bug entries of headers from the journal",
     "envs": "the environments, their size, and a disk budget",

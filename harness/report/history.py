@@ -35,8 +35,8 @@ class Square:
         """What the release does with the check, such that two tokens are equal where nothing changed."""
         health = health_of(self.finding)
         if self.finding is not None and health is Health.OTHER:
-            return " ".join([str(health), *identity_of(self.finding)])
-        return str(health)
+            return " ".join([health.value, *identity_of(self.finding)])
+        return health.value
 
 
 @dataclass(frozen=True)

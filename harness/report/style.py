@@ -25,7 +25,9 @@ LOOKS = {
     "pass": Look(".", "green", "#d7f0dc", "#14532d", "#14371f", "#86efac", "passes"),
     "xfail": Look("x", "red", "#f6c9c4", "#7f1d1d", "#5f1d1d", "#fecaca", "the documented bug"),
     "xpass": Look("P", "bold magenta", "#e4c8f5", "#581c87", "#4a1d6b", "#e9d5ff", "expected to fail, passed"),
-    "fail": Look("F", "bold white on red", "#b3261e", "#ffffff", "#f87171", "#2a0505", "another failure than the documented one"),
+    "fail": Look(
+        "F", "bold white on red", "#b3261e", "#ffffff", "#f87171", "#2a0505", "another failure than the documented one"
+    ),
     "flaky": Look("~", "bold yellow", "#fde68a", "#713f12", "#57430f", "#fde68a", "repeats disagree"),
     "skip": Look("s", "dim", "#e5e7eb", "#4b5563", "#272d36", "#a3abb8", "cannot apply here, or blocked"),
     "error": Look("E", "bold blue", "#bfdbfe", "#1e3a8a", "#1e3a6e", "#bfdbfe", "the environment is broken"),

@@ -1,0 +1,29 @@
+"""`pt2bugs corpus`: the corpus as a Markdown page."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from harness.commands import OK
+from harness.commands.common import add_results, add_selection, corpus_roots, load_selection, select_cases, warn
+from harness.matrix import cells_table, write_text
+from harness.report.corpus import corpus_page
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_selection(parser)
+    add_results(parser)
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there instead of stdout")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    _, lines = load_selection(arguments, warn)
+    _, cases = select_cases(arguments)
+    page = corpus_page(cases, cells_table(lines), corpus_roots(arguments.cases))
+    if arguments.output is None:
+        sys.stdout.write(page)
+    else:
+        write_text(arguments.output, page)
+    return OK

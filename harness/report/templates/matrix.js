@@ -1,0 +1,150 @@
+// The matrix: filters whose state is in the address, and cells that keys and clicks open.
+"use strict";
+
+const table = document.getElementById("matrix");
+const form = document.getElementById("filters");
+const where = document.getElementById("where");
+const releases = [...table.tHead.rows[0].cells].slice(1).map((cell) => cell.textContent);
+
+const rows = [...table.querySelectorAll("tbody tr[data-anchor]")].map((element) => {
+  const [head, ...cells] = element.cells;
+  return {
+    element,
+    facts: element.dataset,
+    text: `${head.textContent} ${element.dataset.words} ${element.dataset.component}`.toLowerCase(),
+    verdicts: cells.map((cell) => cell.className),
+  };
+});
+
+// --- filters -------------------------------------------------------------------------------------------
+
+function matches(row, wanted) {
+  const verdicts = wanted.torch ? [row.verdicts[releases.indexOf(wanted.torch)]] : row.verdicts;
+  return (
+    wanted.q.toLowerCase().split(/\s+/).every((word) => row.text.includes(word)) &&
+    ["component", "symptom", "device", "backend"].every((name) => !wanted[name] || row.facts[name] === wanted[name]) &&
+    (wanted.verdict ? verdicts.includes(wanted.verdict) : !wanted.torch || verdicts[0] !== "none")
+  );
+}
+
+function apply() {
+  const wanted = Object.fromEntries(new FormData(form));
+  const shown = rows.filter((row) => {
+    row.element.hidden = !matches(row, wanted);
+    return !row.element.hidden;
+  });
+  for (const body of table.tBodies) body.hidden = [...body.rows].slice(1).every((row) => row.hidden);
+  count(shown);
+  if (current.closest("[hidden]")) makeCurrent(shown.length ? shown[0].element.cells[1] : current);
+  const query = new URLSearchParams(Object.entries(wanted).filter(([, value]) => value)).toString();
+  history.replaceState(null, "", query ? `?${query}` : location.pathname);
+}
+
+function count(shown) {
+  const totals = new Map();
+  for (const row of table.tFoot.querySelectorAll("[data-count]")) {
+    const verdict = row.dataset.count;
+    releases.forEach((_, column) => {
+      const found = shown.filter((one) => verdict === "all" || one.verdicts[column] === verdict).length;
+      row.cells[column + 1].textContent = found;
+      totals.set(verdict, (totals.get(verdict) ?? 0) + found);
+    });
+  }
+  const words = [...totals].filter(([verdict, found]) => verdict !== "all" && found);
+  const sums = words.map(([verdict, found]) => `${found} ${verdict === "none" ? "not run" : verdict}`).join(", ");
+  document.getElementById("shown").textContent =
+    `${shown.length} of ${rows.length} checks, ${totals.get("all")} cells` + (sums ? `: ${sums}` : "");
+}
+
+function restore() {
+  form.reset();
+  for (const [name, value] of new URLSearchParams(location.search)) {
+    const field = form.elements.namedItem(name);
+    if (!field) continue;
+    field.value = value;
+    if (field.selectedIndex === -1) field.selectedIndex = 0; // a word that this matrix does not have
+  }
+  apply();
+}
+
+form.addEventListener("input", apply);
+form.addEventListener("submit", (event) => event.preventDefault());
+form.addEventListener("reset", () => setTimeout(apply));
+addEventListener("popstate", restore);
+
+// --- cells ---------------------------------------------------------------------------------------------
+
+let current = table.querySelector("tbody td");
+
+function makeCurrent(cell) {
+  current.removeAttribute("tabindex");
+  current = cell;
+  current.tabIndex = 0;
+}
+
+function describe(cell) {
+  const name = cell.parentElement.querySelector("small").textContent;
+  return `${name} on torch ${releases[cell.cellIndex - 1]}: ${cell.getAttribute("aria-label")}`;
+}
+
+function open(cell, elsewhere) {
+  if (cell.className === "none") return;
+  const row = cell.parentElement;
+  const address = `${row.querySelector("a").href}#${row.dataset.anchor}-${releases[cell.cellIndex - 1]}`;
+  if (elsewhere) window.open(address, "_blank", "noopener");
+  else location.href = address;
+}
+
+function neighbour(cell, key, whole) {
+  const lines = rows.map((row) => row.element).filter((row) => !row.hidden);
+  const line = lines.indexOf(cell.parentElement);
+  const column = cell.cellIndex;
+  const last = releases.length;
+  const to = {
+    ArrowLeft: [line, column - 1],
+    ArrowRight: [line, column + 1],
+    ArrowUp: [line - 1, column],
+    ArrowDown: [line + 1, column],
+    PageUp: [Math.max(line - 10, 0), column],
+    PageDown: [Math.min(line + 10, lines.length - 1), column],
+    Home: [whole ? 0 : line, 1],
+    End: [whole ? lines.length - 1 : line, last],
+  }[key];
+  return to && to[1] >= 1 ? lines[to[0]]?.cells[to[1]] : undefined;
+}
+
+const cellOf = (event) => event.target.closest("tbody td");
+
+table.addEventListener("click", (event) => {
+  const cell = cellOf(event);
+  if (cell) open(cell, event.ctrlKey || event.metaKey);
+});
+table.addEventListener("auxclick", (event) => {
+  const cell = cellOf(event);
+  if (cell && event.button === 1) open(cell, true);
+});
+table.addEventListener("keydown", (event) => {
+  const cell = cellOf(event);
+  if (!cell || event.altKey) return;
+  if (event.key === "Enter") {
+    open(cell, event.ctrlKey || event.metaKey);
+    return;
+  }
+  const next = neighbour(cell, event.key, event.ctrlKey);
+  if (!next) return;
+  event.preventDefault();
+  makeCurrent(next);
+  next.focus();
+});
+for (const kind of ["mouseover", "focusin"]) {
+  table.addEventListener(kind, (event) => {
+    const cell = cellOf(event);
+    if (!cell) return;
+    where.textContent = describe(cell);
+    if (kind === "focusin") makeCurrent(cell);
+  });
+}
+
+form.hidden = false;
+makeCurrent(current);
+restore();
