@@ -29,7 +29,7 @@ EXTRAS = {
         marks=("iree-turbine", "shark-turbine"),
         requirements=(
             (
-                SpecifierSet(">=2.6"),
+                SpecifierSet(">=2.3"),
                 ("iree-turbine==3.9.0", "iree-base-compiler==3.9.0", "iree-base-runtime==3.9.0"),
             ),
             (

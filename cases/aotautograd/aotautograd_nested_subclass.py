@@ -36,6 +36,9 @@ class Pair(torch.Tensor):
         self.first, self.second = first, second
         return self
 
+    def __repr__(self) -> str:  # AOTAutograd prints its metadata: must not need values
+        return "Pair()"
+
     def __tensor_flatten__(self) -> tuple[list[str], None]:
         return ["first", "second"], None
 
@@ -54,8 +57,10 @@ class Pair(torch.Tensor):
         return return_and_correct_aliasing(func, args, kwargs or {}, out)
 
 
-def unwrap(x: torch.Tensor) -> object:
-    return (unwrap(x.first), unwrap(x.second)) if isinstance(x, Pair) else x.detach().clone()
+def unwrap(x: torch.Tensor, path: str = "x") -> dict[str, torch.Tensor]:
+    if isinstance(x, Pair):
+        return {**unwrap(x.first, path + ".first"), **unwrap(x.second, path + ".second")}
+    return {path: x.detach().clone()}
 
 
 def scaled(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:

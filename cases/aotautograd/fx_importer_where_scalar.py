@@ -11,17 +11,31 @@
 # backends = ["eager"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.0"
+# torch = ">=2.4"
 # check = "test_where"
 # outcome = "raise"
 # error = "AssertionError"
 # match = "Please convert all Tensors to FakeTensors first.*aten\\.where\\.self"
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.0"
+# torch = ">=2.1,<2.4"
+# check = "test_where"
+# outcome = "raise"
+# error = "Exception"
+# match = "Please convert all Tensors to FakeTensors first.*aten\\.where\\.self"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.4"
 # check = "test_cross_entropy"
 # outcome = "raise"
 # error = "AssertionError"
+# match = "Please convert all Tensors to FakeTensors first.*aten\\.where\\.self"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.1,<2.4"
+# check = "test_cross_entropy"
+# outcome = "raise"
+# error = "Exception"
 # match = "Please convert all Tensors to FakeTensors first.*aten\\.where\\.self"
 # ///
 """A backend may lower further by tracing its graph again, `make_fx(functionalize(gm))(*example_inputs)`.
@@ -31,8 +45,8 @@ that `where` needs is created fake too. The backward graph is compiled later, fr
 no mode active: its scalar becomes a real tensor and meets fake ones. Correct: re-tracing works for the
 backward graph as it does for the forward graph, and the gradients are eager's. cross_entropy meets it
 through the decomposition of nll_loss_backward. A `relu`, whose backward needs no scalar tensor, is the
-control. Source: pytorch issue 92941 (the same message and operator, there out of a DDP graph split; PR
-92986).
+control. Torch 2.0 passes. Source: pytorch issue 92941 (the same message and operator, there out of a DDP
+graph split; PR 92986).
 """
 
 from collections.abc import Callable

@@ -37,6 +37,9 @@ class Pair(torch.Tensor):
         self.first, self.second = first, second
         return self
 
+    def __repr__(self) -> str:  # AOTAutograd prints its metadata: must not need values
+        return "Pair()"
+
     def __tensor_flatten__(self) -> tuple[list[str], None]:
         return ["first", "second"], None
 

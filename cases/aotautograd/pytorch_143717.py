@@ -4,7 +4,6 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/143717"
-# fix = "https://github.com/pytorch/pytorch/pull/177681"
 # title = "In-place true division on an integer tensor is accepted"
 # component = "aotautograd"
 # symptom = "missing-error"
@@ -20,7 +19,7 @@
 """Functionalization turns x.div_(y) into an out-of-place division, whose result is float32, followed by
 copy_ into the input. copy_ casts silently, so the type rule of the in-place op (a float result can't be
 stored in an int64 tensor) is lost, and the quotient is truncated. Correct: raise as eager does. Source:
-issue 143717, PR 177681.
+issue 143717.
 """
 
 import torch

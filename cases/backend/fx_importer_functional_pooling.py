@@ -79,7 +79,8 @@ def test_avg_pool2d(device: str) -> None:
 
 
 def test_module(device: str) -> None:
-    seen = _spellings(torch.nn.MaxPool2d(8), device)
+    module = torch.nn.MaxPool2d(8)
+    seen = _spellings(lambda x: module(x), device)
     assert seen == {"max_pool2d_with_indices": [8, 8], "max_pool2d_with_indices_backward": [8, 8]}, seen
 
 

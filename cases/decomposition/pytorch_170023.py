@@ -18,10 +18,10 @@
 # error = "AssertionError"
 # match = "entirely functional graph, but found %detach_"
 # ///
-"""isin(scalar, tensor) is a composite op that wraps its scalar in a fresh constant tensor, and making one
-records a detach_ on the constant. When run_decompositions traces the exported graph again, that in-place op
-comes after functionalization and stays, and the check for a functional graph trips. Correct: the decomposed
-program gives eager's answers. Source: issue 170023.
+"""The decomposition of isin(scalar, tensor) makes a tensor of its scalar with torch.tensor, and tracing
+that call records a detach_ on a fresh constant. run_decompositions applies decompositions below
+functionalization, so the in-place op stays in the graph and the check for a functional graph trips.
+Correct: the decomposed program gives eager's answers. Source: issue 170023.
 """
 
 import torch

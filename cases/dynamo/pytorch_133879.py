@@ -12,25 +12,11 @@
 # timeout = 30
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.1,<2.2"
+# torch = ">=2.1,<2.5"
 # check = "test_zip_with_count"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
-# match = "call_function count in skip_files"
-#
-# [[tool.pt2bugs.bug]]
-# torch = ">=2.2,<2.4"
-# check = "test_zip_with_count"
-# outcome = "raise"
-# error = "torch._dynamo.exc.Unsupported"
-# match = 'call_function BuiltinVariable\(zip\) \[CountIteratorVariable'
-#
-# [[tool.pt2bugs.bug]]
-# torch = ">=2.4,<2.5"
-# check = "test_zip_with_count"
-# outcome = "raise"
-# error = "torch._dynamo.exc.Unsupported"
-# match = "builtin: zip .*CountIteratorVariable"
+# match = "count in skip_files|zip.*CountIteratorVariable"
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.1,<2.5"

@@ -29,12 +29,12 @@
 # check = "test_reversed_is_exhausted"
 # outcome = "wrong"
 # error = "AssertionError"
-# match = "Greatest absolute difference: 1.0"
+# match = "Greatest absolute difference: 3.0"
 # ///
 """An iterator is state: once consumed it yields nothing more. Dynamo unpacked list iterators without moving
 their position, and modelled reversed() as a tuple, which can be read again and has no next(). Values that
 eager takes once are then taken twice, or next() fails on a tuple. Correct: the second list is empty and
-next() gives its default, as in Python. Source: issue 152262, PR 183077.
+next() gives its default, as in Python. Source: issue 152262.
 """
 
 import torch

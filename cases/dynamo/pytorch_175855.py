@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.9.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/175855"
@@ -9,6 +9,12 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.10"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "Tensor-likes are not equal"
 # ///
 """Python's list iterator looks at the list anew at every step, so a loop that appends to the list it walks
 also visits what it appended. Dynamo unpacks the list's elements once, when the loop inside the traced

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.9.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/175857"
@@ -9,6 +9,12 @@
 # symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.6,<2.10"
+# outcome = "raise"
+# error = "AssertionError"
+# match = "Guard check failed"
 # ///
 """Dynamo builds its guard function with exec, which raises the "exec" audit event and so runs the user's
 hook between tracing and the sanity check of the new guards. If the hook changes a value those guards

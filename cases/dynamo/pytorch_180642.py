@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.11.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/180642"
@@ -11,6 +11,12 @@
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 # labels = ["gradient"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.11,<2.12"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "Tensor-likes are not close"
 # ///
 """Dynamo returns intermediates of a traced autograd.Function as additional outputs. After an in-place op
 the value before it and the value after it are one tensor, which is then returned twice; setting its

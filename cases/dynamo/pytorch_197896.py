@@ -1,14 +1,28 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.15.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/197896"
-# title = "Mutations of a captured list or dict by a method of a local class instantiated while tracing are dropped"
+# title = "Mutations of a captured list/dict by a method of an object made while tracing are dropped"
 # component = "dynamo"
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.1"
+# check = "test_dict"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "captured container"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.4"
+# check = "test_list"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "captured container"
 # ///
 """An object created while tracing has no source, and the methods looked up on it get none either. The cells
 of such a method's closure are then taken for new containers, local to the trace, and what the method did to
@@ -27,8 +41,9 @@ def make_list_recorder():
             log.append(size)
 
     def double(x: torch.Tensor) -> torch.Tensor:
+        y = x * 2
         Recorder().note(x.size(0))
-        return x * 2
+        return y
 
     return double, log
 
@@ -41,8 +56,9 @@ def make_dict_recorder():
             log["calls"] += 1
 
     def double(x: torch.Tensor) -> torch.Tensor:
+        y = x * 2
         Recorder().note()
-        return x * 2
+        return y
 
     return double, log
 

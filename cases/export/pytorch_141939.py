@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.6.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/141939"
@@ -11,6 +11,24 @@
 # backends = ["eager"]
 # requires-torch = ">=2.3"
 # compiles = false
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.6,<2.7"
+# outcome = "raise"
+# error = "AttributeError"
+# match = "`_modules` is not an nn.Module"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.5,<2.6"
+# outcome = "raise"
+# error = "RuntimeError"
+# match = 'nonexistent target layers\.slice'
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.3,<2.4"
+# outcome = "raise"
+# error = "RuntimeError"
+# match = "Expected positional argument for parameter"
 # ///
 """Slicing a ModuleList makes a new ModuleList, which has no name in the module tree. Strict export records
 its elements with paths that run through the list's internals (`_modules`), and unflatten, which looks up

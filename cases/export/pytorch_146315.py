@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.7.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/146315"
@@ -11,6 +11,12 @@
 # backends = ["eager"]
 # requires-torch = ">=2.6"
 # compiles = false
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.6,<2.8"
+# outcome = "raise"
+# error = "torch._dynamo.exc.UserError"
+# match = "!= 9223372036854775807"
 # ///
 """Slicing to the end passes sys.maxsize as the end, and tracing the slice compares it with the symbolic size:
 a guard "size != 9223372036854775807" that the declared range of a named dimension does not imply, so
@@ -28,9 +34,8 @@ class AddEverySecond(torch.nn.Module):
 
 
 def make_inputs(device: str, rows: int, left: int, right: int) -> tuple[torch.Tensor, ...]:
-    return tuple(
-        torch.arange(float(rows * n), device=device).reshape(rows, n) for n in (left, right, 2 * (left + right))
-    )
+    widths = (left, right, 2 * (left + right))
+    return tuple(torch.arange(float(rows * n), device=device).reshape(rows, n) for n in widths)
 
 
 def test_named_dims_and_stepped_slice(device: str) -> None:

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.7.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/147213"
@@ -9,11 +9,17 @@
 # symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
-# requires-torch = ">=2.3"
+# requires-torch = ">=2.2"
 # compiles = false
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.2,<2.8"
+# outcome = "raise"
+# error = "IndexError"
+# match = "list index out of range"
 # ///
-"""Dynamo replays the new keys into the dict it was given, the very inputs export goes on to flatten. There are
-then more leaves than the graph has placeholders, and the matching of one to the other runs out of range.
+"""Dynamo replays the new keys into the dict it was given, the very inputs export goes on to flatten. There
+are then more leaves than the graph has placeholders, and matching one to the other runs out of range.
 Correct: an exported program that returns what eager returns, for a dict without the new keys.
 Source: issue 147213.
 """

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.9.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/150926"
@@ -9,8 +9,36 @@
 # symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
-# requires-torch = ">=2.3"
+# requires-torch = ">=2.2"
 # compiles = false
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.5,<2.10"
+# check = "test_strict"
+# outcome = "raise"
+# error = "AssertionError"
+# match = "Unexpectedly found a <class 'torch.Tensor'> in the outputs"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.2,<2.5"
+# check = "test_strict"
+# outcome = "raise"
+# error = "AssertionError"
+# match = "Failed to produce a graph during tracing"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.2,<2.9"
+# check = "test_non_strict"
+# outcome = "raise"
+# error = "RuntimeError"
+# match = "using FX to symbolically trace a dynamo-optimized function"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.9,<2.11"
+# check = "test_non_strict"
+# outcome = "raise"
+# error = "AssertionError"
+# match = "Guard (check )?failed.*torch_fn_counts"
 # ///
 """Module.compile() stores a compiled call on the instance. When strict export then calls the module, that
 call has a Dynamo context of its own, in which export's tracing does not take part: export captures an

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.8.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/151809"
@@ -11,6 +11,12 @@
 # backends = ["eager"]
 # requires-torch = ">=2.2"
 # compiles = false
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.4,<2.9"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "lower bound 0 became 2"
 # ///
 """Deserialization clamps the lower bound of every symbol to 2. That was meant for backed symbols, whose hints
 are never 0 or 1; a data-dependent (unbacked) size may well be 0 or 1, and the loaded program promises

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.15.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/192668"
@@ -11,6 +11,27 @@
 # devices = ["cpu"]
 # backends = ["aot_eager"]
 # compiles = false
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.0"
+# check = "test_strides"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = '^fake \(30, 1, 5\) real \(30, 6, 1\)'
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.1"
+# check = "test_view_of_result"
+# outcome = "raise"
+# error = "torch._dynamo.exc.TorchRuntimeError"
+# match = "Cannot view a tensor with shape"
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# check = "test_view_of_result"
+# outcome = "raise"
+# error = "torch._dynamo.exc.TorchRuntimeError"
+# match = '\.view\(-1\)'
 # ///
 """The CPU kernel allocates its output in the memory format it deems suitable, here a contiguous one. The
 operator has no meta kernel; its decomposition is elementwise arithmetic, which keeps the strides of a

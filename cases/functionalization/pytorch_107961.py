@@ -36,7 +36,7 @@ def _check(function, device: str, backend: str) -> None:
 
 
 def test_lift_input(device: str, backend: str) -> None:
-    _check(torch.ops.aten.lift.default, device, backend)
+    _check(lambda x: torch.ops.aten.lift.default(x), device, backend)
 
 
 def test_lift_intermediate(device: str, backend: str) -> None:

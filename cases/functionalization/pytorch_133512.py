@@ -1,14 +1,20 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.15.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/133512"
-# title = "Functionalized in-place op loses the strides of its input: a later stride-sensitive op reads other elements"
+# title = "Functionalized in-place op loses its input's strides: a stride-sensitive op reads other elements"
 # component = "functionalization"
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.0"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "Tensor-likes are not equal"
 # ///
 """Functionalization replaces an in-place op by its functional variant, whose result for a strided input is
 contiguous, where the in-place op keeps the layout. An op that addresses storage, such as as_strided_copy,

@@ -1,14 +1,20 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.15.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/174371"
-# title = "In-place write through a self-overlapping as_strided view differs from eager instead of being rejected"
+# title = "In-place write through a self-overlapping as_strided view differs from eager, unrejected"
 # component = "functionalization"
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.0"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "Tensor-likes are not equal"
 # ///
 """Elements of the view share memory. Eager's in-place op reads and writes one after another and adds to a
 shared element several times; functionalization computes the new view out of place and scatters it into the

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.15.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/198102"
@@ -9,6 +9,12 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.0"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "Tensor-likes are not equal"
 # ///
 """To replay a write on the base, functionalization uses unfold_backward as the inverse of unfold. That is a
 formula for gradients: elements outside every window get zero. As a new value of the base this wipes what

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.12.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/136662"
@@ -9,9 +9,45 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["eager", "inductor"]
+# compiles = false
 # labels = ["gradient"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.11"
+# check = "test_grad_of_compiled_function"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "'shape' do not match"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.11,<2.13"
+# check = "test_grad_of_compiled_function"
+# outcome = "raise"
+# error = "AssertionError"
+# match = "^$"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.5,<2.7"
+# check = "test_grad_of_repeated_slice_update"
+# backend = "inductor"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "Tensor-likes are not close"
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# check = "test_grad_of_repeated_slice_update"
+# outcome = "raise"
+# error = "torch._dynamo.exc.InternalTorchDynamoError"
+# match = "^$"
+# blocked = true
 # ///
-"""XXX
+"""Two ways to lose part of a gradient. A compiled function carries an attribute that names the original;
+torch.func.grad builds its wrapper with functools.wraps, which copies it, and the outer torch.compile follows
+it past the transform to the bare function: the loss comes back in place of its gradient (later: an assertion
+meets the copied attributes). And under grad, Inductor makes two updates of one slice into one.
+Correct: equals eager's gradient. (`compiles = false`: torch 2.2 and older left func.grad uncompiled.)
+Source: issue 136662; for the copied attribute see issues 172732 and 154036.
 """
 
 import torch

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.12.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/154036"
@@ -9,8 +9,38 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.4,<2.11"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "'shape' do not match"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.11,<2.13"
+# outcome = "raise"
+# error = "AssertionError"
+# match = "^$"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.1,<2.3"
+# outcome = "raise"
+# error = "torch._dynamo.exc.InternalTorchDynamoError"
+# match = "Cannot access data pointer of Tensor"
+# blocked = true
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# outcome = "raise"
+# error = "torch._dynamo.exc.InternalTorchDynamoError"
+# match = "^$"
+# blocked = true
 # ///
-"""XXX
+"""torch.vmap and torch.func.jacrev build their wrappers with functools.wraps. From a compiled function that
+also copies the attribute by which torch.compile finds the original, and compiling vmap(compiled) follows it
+past the vmap: the Jacobian of the whole batch is returned in place of a derivative per element. Later an
+assertion in torch.compile meets the copied attributes. Correct: shape and values equal eager's.
+Source: issue 154036; PR 185547, and issue 172732 for the attribute.
 """
 
 import torch

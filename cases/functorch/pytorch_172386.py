@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.11.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/172386"
@@ -12,10 +12,24 @@
 # backends = ["aot_eager"]
 # compiles = false
 # labels = ["gradient"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.4,<2.12"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "Tensor-likes are not close"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.3,<2.4"
+# outcome = "raise"
+# error = "torch._dynamo.exc.InternalTorchDynamoError"
+# match = "dynamicLayerStack"
+# blocked = true
 # ///
-"""The pullback closes over the outputs of a forward pass that ran in eager, with an autograd graph of its own.
-Traced, the outputs and inputs become fresh fake tensors with no graph between them, and torch.autograd.grad
-(allow_unused) answers zero. Correct: eager's gradients. Source: issue 172386, PR 173883.
+"""The pullback closes over the outputs of a forward pass that ran in eager, with an autograd graph of its
+own. Traced, outputs and inputs become fresh fake tensors with no graph between them, and autograd.grad
+(allow_unused) answers zero. Correct: eager's gradients; later releases run the pullback uncompiled, hence
+`compiles = false`. Source: issue 172386, PR 173883.
 """
 
 import torch

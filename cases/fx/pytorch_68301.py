@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.15.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/68301"
@@ -10,6 +10,12 @@
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
 # compiles = false
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.0"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "Tensor-likes are not equal"
 # ///
 """Dead-code elimination drops a node without users unless it is impure, and impurity is looked up by target:
 placeholders, some modules and functions. A call_method node such as x.add_() is always taken to be pure.

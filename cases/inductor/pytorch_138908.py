@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.6.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/138908"
@@ -9,6 +9,12 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["inductor"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.2,<2.7"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "Tensor-likes are not equal"
 # ///
 """The read of the old elements is fused into the loop that writes the new ones back, in place. For an index
 with repeated entries the second iteration reads what the first one wrote, and the update is applied twice.

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.12.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/147278"
@@ -9,6 +9,25 @@
 # component = "inductor"
 # symptom = "backend-failure"
 # devices = ["cpu", "cuda"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.2,<2.6"
+# outcome = "raise"
+# error = "torch._dynamo.exc.BackendCompilerFailed"
+# match = "backward_info_.value..|same as the input base tensor"
+# blocked = true
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.6,<2.7"
+# outcome = "raise"
+# error = "torch._dynamo.exc.BackendCompilerFailed"
+# match = "LoweringException: ZeroDivisionError"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.7,<2.13"
+# outcome = "raise"
+# error = "torch._inductor.exc.InductorError"
+# match = "LoweringException: ZeroDivisionError"
 # ///
 """Eager allows a split size of zero when the dimension is empty and gives one empty piece. Inductor's
 lowering of unsafe_split counts the pieces as ceil(dimension / size), and so divides by zero at compile time.

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.8.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/159154"
@@ -9,6 +9,10 @@
 # symptom = "crash"
 # devices = ["cpu"]
 # flaky = true
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.5,<2.9"
+# outcome = "crash"
 # ///
 """The C++ backend fuses the loops of a producer, a reduction and a consumer and keeps the intermediate in a
 local buffer. It sizes that buffer by the innermost loop alone (32 elements), while the kernel writes 32 x 32

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.12.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/174073"
@@ -9,6 +9,12 @@
 # component = "inductor"
 # symptom = "wrong-result"
 # devices = ["cpu"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.13"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = 'argmin over a transposed mutated input is \d+'
 # ///
 """A flat argmin must number elements in the logical order of its operand. Over a transposed view the
 generated loop runs in memory order, and the index is translated back only when the operand looks transposed

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.11.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/180164"
@@ -10,6 +10,12 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # labels = ["gradient"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.5,<2.12"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "Tensor-likes are not close"
 # ///
 """The gradient that a sum sends back is one number expanded with stride 0. The backward of slice_scatter
 zeroes the slice in a functional copy of it; Inductor turns that into an in-place write, or drops the copy, as

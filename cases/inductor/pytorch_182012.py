@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.12.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/182012"
@@ -10,6 +10,19 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # labels = ["gradient"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# outcome = "raise"
+# error = "AssertionError"
+# match = "expected size 3==3, stride 3==0 at dim=0"
+# blocked = true
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.5,<2.13"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "Tensor-likes are not close"
 # ///
 """The gradient that a sum sends back is one number expanded with stride 0. The backward of diagonal_scatter
 zeroes the diagonal in a functional copy of it; Inductor makes that an in-place write to the expanded tensor,

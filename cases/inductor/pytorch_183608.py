@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.12.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/183608"
@@ -9,6 +9,12 @@
 # component = "inductor"
 # symptom = "missing-error"
 # devices = ["cpu"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.13"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "embedding accepted row -3"
 # ///
 """Inductor lowers embedding to a general indirect load, which follows the rules of indexing: a negative index
 is wrapped round once and then checked against the bounds. An embedding has no negative rows, and eager

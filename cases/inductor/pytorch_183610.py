@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.12.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/183610"
@@ -9,6 +9,11 @@
 # component = "inductor"
 # symptom = "crash"
 # devices = ["cpu"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.13"
+# outcome = "crash"
+# signal = "SIGFPE"
 # ///
 """The remainder of an integer division by zero is undefined in C++ and a hardware trap on x86. Eager's kernel
 looks at each divisor first and raises; the kernel Inductor generates uses a bare %, so the process is killed.

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.14.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/193492"
@@ -9,6 +9,12 @@
 # component = "inductor"
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.15"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = 'argmax after pooling of a non-contiguous view is \d+'
 # ///
 """A flat argmax must number elements in the logical order of its operand. Here the operand is a pooling that
 is computed inside the reduction, and its input is a transposed view, so the loops run in memory order; the

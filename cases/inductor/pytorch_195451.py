@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.15.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/195451"
@@ -8,6 +8,12 @@
 # component = "inductor"
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.3"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "Tensor-likes are not equal"
 # ///
 """A functional scatter whose result is copied back into its input may be done in place, unless somebody else
 holds that result. Inductor's reinplacing pass does not ask whether the result is also an output of the graph:

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.14.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/197434"
@@ -9,6 +9,19 @@
 # component = "inductor"
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.4,<2.5"
+# outcome = "raise"
+# error = "torch._dynamo.exc.BackendCompilerFailed"
+# match = "NameError: name 'max_pool2d_with_ind"
+# blocked = true
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.8,<2.15"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "Tensor-likes are not equal"
 # ///
 """Inductor takes the index of a pooled maximum from a reduction over the window, as an offset that it later
 decodes row by row. For an image whose height has the smaller stride the scheduler swaps the loops over the

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.15.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/197887"
@@ -8,6 +8,12 @@
 # component = "inductor"
 # symptom = "missing-error"
 # devices = ["cpu", "cuda"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.1"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "Tensor-likes are not close"
 # ///
 """Autograd refuses a backward whose saved tensor was overwritten since, by comparing version counters. The
 backward of a matrix product saves a transposed view of the input, which Inductor rebuilds from the raw

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.15.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/198101"
@@ -8,6 +8,26 @@
 # component = "inductor"
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# outcome = "raise"
+# error = "torch._dynamo.exc.TorchRuntimeError"
+# match = "y = x.view.torch.int32"
+# blocked = true
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.1,<2.4"
+# outcome = "raise"
+# error = "torch._dynamo.exc.BackendCompilerFailed"
+# match = "bitcast torch.int64 to different bitwidth"
+# blocked = true
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.4"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "Tensor-likes are not equal"
 # ///
 """A dtype view shares its input's memory, so a value derived from it must be computed before the input is
 written. The view of int64 as int32 also changes the shape; Inductor reads the input through it, but when it

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.14.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/198131"
@@ -9,11 +9,17 @@
 # component = "inductor"
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.2,<2.15"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "Tensor-likes are not equal"
 # ///
 """Functionalization turns a copy between full slices into a value equal to the source, and Inductor's
 remove_noop_ops replaces that value by the source itself. The epilogue that writes it into the destination
 then runs after the in-place update of the source and copies the new contents. Correct: the destination holds
-what the source held before the update. Source: issue 198131, fix proposed in PR 198132.
+what the source held before the update. Source: issue 198131, fix in PR 198132.
 """
 
 import torch
