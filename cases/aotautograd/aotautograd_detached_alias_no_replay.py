@@ -1,22 +1,28 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.6.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/pull/147638"
+# fix = "https://github.com/pytorch/pytorch/pull/147638"
 # title = "A detached alias of a returned view of an intermediate, without view replay"
 # component = "aotautograd"
-# symptom = "wrong-result"
+# symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
-# guard = true
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.1,<2.7"
+# outcome = "raise"
+# error = "AttributeError"
+# match = '.TensorAlias. object has no attribute'
 # ///
 """The detached output aliases another output, which itself aliases an intermediate, so AOTAutograd takes
 that other output as the base to regenerate the detached one from. Aliased outputs travel through the
-compiled autograd.Function wrapped in TensorAlias, and the regeneration handed the wrapper itself to
-as_strided: no such attribute. Correct: the detached output shares memory with the view, needs no
-gradient, and everything else is as in eager; here with view_replay_for_aliased_outputs off, static and
-dynamic shapes. Source: PR 147638.
+compiled autograd.Function wrapped in TensorAlias, and the regeneration took the wrapper itself for the
+tensor in it. Correct: the detached output shares memory with the view, needs no gradient, and everything
+else is as in eager; here with view_replay_for_aliased_outputs off, static and dynamic shapes. Source: PR
+147638.
 """
 
 from collections.abc import Callable

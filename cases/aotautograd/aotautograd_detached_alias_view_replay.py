@@ -1,23 +1,34 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.15.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/pull/147638"
 # title = "A detached alias of a returned view of an intermediate, with view replay"
 # component = "aotautograd"
-# symptom = "wrong-result"
+# symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
-# guard = true
 # requires-torch = ">=2.4"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.4,<2.7"
+# outcome = "raise"
+# error = "TypeError"
+# match = '_functionalize_apply_view_metas'
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.7"
+# outcome = "raise"
+# error = "AssertionError"
+# match = 'incorrect out shape after application of ViewMeta'
 # ///
-"""The detached output aliases another output, which itself aliases an intermediate: AOTAutograd takes that
-output as the base to regenerate the detached one from. Outputs that are aliases travel through the
-compiled autograd.Function wrapped in TensorAlias, and the regeneration handed the wrapper itself to the
-view code. Correct: the detached output shares memory with the view, needs no gradient, and everything
-else is as in eager; here with view_replay_for_aliased_outputs on, static and dynamic shapes. Source: PR
-147638.
+"""The detached output aliases another output, which itself aliases an intermediate, and AOTAutograd takes
+that other output as the base to regenerate it from. Up to 2.6 the replay got the TensorAlias wrapper of
+that base; since then it gets the tensor, but replays the views of the whole chain, the transpose a
+second time, and stops at its own shape check. Correct: the detached output shares memory with the view,
+needs no gradient, everything else is as in eager; here with view_replay_for_aliased_outputs on (the
+default). Source: PR 147638, which fixed the first half.
 """
 
 from collections.abc import Callable

@@ -9,7 +9,13 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager", "inductor"]
-# guard = true
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.1"
+# backend = "inductor"
+# outcome = "raise"
+# error = "RuntimeError"
+# match = 'appears to not have been used in the graph'
 # ///
 """ctx.mark_non_differentiable goes by tensor object. Two views of y make AOTAutograd return y as a hidden
 base; Inductor lowers y.detach() to nothing and returns the same object for it; marking the detached

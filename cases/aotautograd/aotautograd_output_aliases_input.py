@@ -15,7 +15,8 @@
 it from the compiled autograd.Function and regenerates it from the caller's input by replaying the view,
 so that a later write to the output changes the input and the other views, and autograd sees it. An input
 that is returned is the same object. Correct: identities, storages, _base, flags, values and gradients as
-in eager, before and after writes to the outputs. Source: PR 89532.
+in eager, before and after writes to the outputs. Source: PR 89532. Tried: view, select, t, a strided
+slice, the input itself; it fails nowhere.
 """
 
 from collections.abc import Callable

@@ -1,15 +1,27 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.2.2", "numpy<2", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/pull/111554"
 # title = "set_ of a graph input to another input's storage"
 # component = "aotautograd"
-# symptom = "wrong-result"
+# symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
-# guard = true
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.1,<2.2"
+# check = "test_adopt_and_write"
+# outcome = "raise"
+# error = "torch._dynamo.exc.BackendCompilerFailed"
+# match = 'does not yet handle non-differentiable view input mutations'
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.1,<2.3"
+# outcome = "raise"
+# error = "AssertionError"
+# match = '^$'
 # ///
 """set_ gives the caller's tensor another storage, which neither copy_ nor as_strided_ can replay;
 AOTAutograd tracks it as a mutation of its own kind. Correct: afterwards the input has the size, strides

@@ -1,20 +1,25 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.14.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/185497"
 # title = "Backward needs the old value of an input that the graph updates"
 # component = "aotautograd"
-# symptom = "wrong-result"
+# symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
-# guard = true
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.1,<2.15"
+# outcome = "raise"
+# error = "RuntimeError"
+# match = 'has been modified by an inplace operation'
 # ///
 """The derivative of a.mul_(b) with respect to b is the old value of a. The compiled autograd.Function saves
 the input a itself for backward, then the epilogue copies the updated value into it, which raises its
 version, so backward refuses the saved tensor. Eager keeps a copy of the old value. Correct: gradients as
-in eager. Source: issue 185497 (same error, no smaller program given there).
+in eager. Source: issue 185497 reports the same error.
 """
 
 import torch

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.1.2", "numpy<2", "setuptools<70"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/110842"
@@ -10,7 +10,12 @@
 # symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
-# guard = true
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.1,<2.2"
+# outcome = "raise"
+# error = "RuntimeError"
+# match = 'must match the size of tensor b'
 # ///
 """The input is set_ to a longer tensor, used, and set_ back. AOTAutograd saw a mutated input and copied a
 value of the longer size into it at the end. Correct: nothing remains to be replayed; the input keeps its

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.3.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/114338"
@@ -9,7 +9,12 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager", "inductor"]
-# guard = true
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.1,<2.6"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = 'requires_grad\) is \('
 # ///
 """Under an ambient no_grad AOTAutograd traces for inference, and the two equal additions become one node by
 common subexpression elimination although one was computed with grad enabled. Correct: two tensors, the

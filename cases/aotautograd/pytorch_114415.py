@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.15.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/114415"
@@ -9,8 +9,13 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
-# guard = true
 # requires-torch = ">=2.2"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.2"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = 'Tensor-likes are not equal'
 # ///
 """AOTAutograd looks for inputs that share memory before it unwraps subclasses; two distinct wrappers around
 one tensor pass as unrelated, and the functional graph reads the value from before the write. Correct:

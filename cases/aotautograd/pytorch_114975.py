@@ -4,14 +4,20 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/114975"
+# fix = "https://github.com/pytorch/pytorch/pull/186515"
 # title = "transpose_ of a wrapper subclass input"
 # component = "aotautograd"
 # symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
-# guard = true
 # compiles = false
 # requires-torch = ">=2.2"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.3,<2.14"
+# outcome = "raise"
+# error = "RuntimeError"
+# match = 'Metadata mutations are currently not allowed on tensor subclasses'
 # ///
 """AOTAutograd replays transpose_ on the caller's tensor after the graph, but refused to when that tensor is
 a wrapper subclass. Correct: the wrapper and both tensors inside it are transposed, as in eager. Called

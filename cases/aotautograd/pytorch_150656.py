@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.7.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/150656"
@@ -10,12 +10,35 @@
 # symptom = "backend-failure"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager", "inductor"]
-# guard = true
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.1,<2.6"
+# check = "test_embedding"
+# backend = "inductor"
+# outcome = "raise"
+# error = "torch._dynamo.exc.BackendCompilerFailed"
+# match = 'LoweringException: AssertionError'
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.6,<2.8"
+# check = "test_embedding"
+# backend = "inductor"
+# outcome = "raise"
+# error = "torch._inductor.exc.InductorError"
+# match = 'LoweringException: AssertionError'
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.1,<2.2"
+# check = "test_embedding_bag_dynamic"
+# outcome = "raise"
+# error = "torch._dynamo.exc.BackendCompilerFailed"
+# match = 'Cannot call sizes\(\) on tensor with symbolic sizes'
 # ///
 """The gradient of an embedding with sparse=True is a sparse COO tensor, and the view of the output is
-undone before it in backward. A sparse tensor has no storage and no strides, which Inductor asked the
-output of the backward graph for. Correct: the gradient is sparse, with eager's indices and values,
-static and dynamic shapes. Source: issue 150656, PR 150659.
+undone before it in backward. Inductor's lowering of embedding asserted that sparse is False instead of
+falling back to the operator; on 2.1 dynamic shapes also failed while tracing the sparse backward.
+Correct: the gradient is sparse, with eager's indices and values, static and dynamic shapes. Source:
+issue 150656, PR 150659.
 """
 
 import torch

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.15.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/153044"
@@ -9,7 +9,12 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
-# guard = true
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.1"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = 'Tensor-likes are not close'
 # ///
 """The joint graph is traced during the forward call, so backward is traced under the autocast that
 surrounds that call, although the user runs backward outside it. Here forward switches autocast off

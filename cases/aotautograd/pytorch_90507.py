@@ -1,15 +1,20 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.15.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/90507"
 # title = "An output reshaped in place by unsqueeze_ cannot be written to"
 # component = "aotautograd"
-# symptom = "wrong-result"
+# symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
-# guard = true
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.1"
+# outcome = "raise"
+# error = "RuntimeError"
+# match = 'is a view and is being modified inplace'
 # ///
 """Functionalization turns out.unsqueeze_(0) into an out-of-place view of the intermediate, and the compiled
 autograd.Function returns that view; autograd refuses in-place writes to views that a custom Function
