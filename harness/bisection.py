@@ -10,14 +10,19 @@ from dataclasses import dataclass, field, replace
 
 from harness.bisect import Search, State, Transition, choose, cost_alone, takes_part
 from harness.environments import Store
-from harness.evidence import Evidence, Finding, cannot_say_here, expects_bug
+from harness.evidence import (
+    CONFIDENCE,
+    FLAKY_REPEATS,
+    Evidence,
+    Finding,
+    cannot_say_here,
+    clean_confidence,
+    expects_bug,
+    sighting_rate,
+)
 from harness.plan import Cell
 from harness.run import Options, Progress, Runner, Target, Work
 
-FLAKY_REPEATS = 5
-"""Runs of a flaky check in each release."""
-CONFIDENCE = 0.95
-"""How sure it must be that a flaky check is clean on its clean side."""
 CONFIRMATIONS = 3
 """How often it goes back to a release for more clean runs."""
 MAX_RUNS = 60
@@ -43,27 +48,19 @@ class Inquiry:
         return self.cell.case.flaky or any(finding.is_flaky for finding in self.findings.values())
 
     def confidence(self, transition: Transition[str]) -> float | None:
-        """How sure it is that the clean side of a flaky check's transition has no bug; None if not flaky.
+        """How sure it is that the clean side of a flaky check's transition has no bug; None if not flaky."""
+        return clean_confidence(self._buggy, self.findings[clean_side(transition)]) if self.is_flaky else None
 
-        Were the bug there as often as it is seen where it is, this is the chance that the clean runs had
-        shown it. The rate is taken one run too low: a bug seen in five of five runs may yet be flaky.
-        """
-        if not self.is_flaky:
-            return None
-        rate = self._rate()
-        clean = self.findings[clean_side(transition)]
-        return 1 - (1 - rate) ** (clean.runs - clean.sightings)
-
-    def _rate(self) -> float:
-        buggy = [finding for finding in self.findings.values() if finding.state is State.BUG]
-        return sum(finding.sightings for finding in buggy) / (sum(finding.runs for finding in buggy) + 1)
+    @property
+    def _buggy(self) -> list[Finding]:
+        return [finding for finding in self.findings.values() if finding.state is State.BUG]
 
     def clean_runs_owed(self, transition: Transition[str]) -> int:
         """How many more runs the clean side needs until the transition can be trusted; 0 if no more help."""
         confidence = self.confidence(transition)
         if confidence is None or confidence >= CONFIDENCE:
             return 0
-        needed = math.ceil(math.log(1 - CONFIDENCE) / math.log(1 - self._rate()))
+        needed = math.ceil(math.log(1 - CONFIDENCE) / math.log(1 - sighting_rate(self._buggy)))
         return needed - self.findings[clean_side(transition)].runs if needed <= MAX_RUNS else 0
 
     def is_sure(self, transition: Transition[str]) -> bool:
@@ -71,10 +68,17 @@ class Inquiry:
         return not transition.unprobed and (confidence is None or confidence >= CONFIDENCE)
 
     @property
+    def is_missed(self) -> bool:
+        """Whether the check is flaky and its documented bug was never seen, which need not mean a thing."""
+        documented = any(self.search.expected.get(release) for release in self.search.decided())
+        return self.is_flaky and documented and not self._buggy
+
+    @property
     def is_decided(self) -> bool:
         """Whether the range is answered: something could be said, and every transition is sure."""
         return (
             bool(self.search.decided())
+            and not self.is_missed
             and not self.search.questions()
             and all(self.is_sure(transition) for transition in self.search.transitions())
         )
@@ -145,7 +149,7 @@ class Bisection:
                 extras = () if isinstance(target, str) else target.key.extras
                 finding = self.evidence.find(inquiry.cell, release, extras)
                 tried = release in states or release in self._failures
-                if finding is not None and (tried or self._suffices(inquiry, finding)):
+                if finding is not None and (tried or finding.suffices):
                     inquiry.findings[release] = finding
                     states[release] = finding.state
                 elif tried:
@@ -158,11 +162,6 @@ class Bisection:
             inquiry.search.versions = [
                 release for release in self.targets if release in states or release not in inquiry.unusable
             ]
-
-    def _suffices(self, inquiry: Inquiry, finding: Finding) -> bool:
-        if inquiry.cell.case.flaky and finding.state is State.NO_BUG and finding.runs < FLAKY_REPEATS:
-            return False
-        return finding.is_complete
 
     def run(
         self,
@@ -192,7 +191,8 @@ class Bisection:
         for inquiry in self.inquiries:
             for transition in inquiry.search.transitions():
                 side = clean_side(transition)
-                if inquiry.clean_runs_owed(transition) and self._confirmed[side] < CONFIRMATIONS:
+                usable = side not in self._failures and isinstance(self.targets[side], Target)
+                if usable and inquiry.clean_runs_owed(transition) and self._confirmed[side] < CONFIRMATIONS:
                     self._confirmed[side] += 1
                     return [side]
         return []

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any
 
 from harness.bisect import State
-from harness.evidence import Finding
+from harness.evidence import CONFIDENCE, Finding, clean_confidence
 from harness.outcome import BAD, Observation, Verdict
 from harness.plan import Cell
 
@@ -60,6 +60,9 @@ class Difference:
     def why(self) -> str:
         """One line that says why."""
         if self.change is Change.UNSURE:
+            if (confidence := flaky_confidence(self.before, self.after)) is not None:
+                sides = f"{seen_in_words(self.before)} -> {seen_in_words(self.after)}"
+                return f"flaky, and {confidence:.0%} sure only: {sides}"
             unknown = [
                 f"{side} {seen_in_words(finding)}"
                 for side, finding in (("before:", self.before), ("after:", self.after))
@@ -89,6 +92,9 @@ def change_between(before: Finding | None, after: Finding | None) -> Change:
     old, new = health_of(before), health_of(after)
     if Health.UNKNOWN in (old, new):
         return Change.UNSURE
+    confidence = flaky_confidence(before, after)
+    if confidence is not None and confidence < CONFIDENCE:
+        return Change.UNSURE
     if new is Health.GOOD:
         return Change.FINE if old is Health.GOOD else Change.FIXED
     if old is Health.GOOD:
@@ -99,6 +105,16 @@ def change_between(before: Finding | None, after: Finding | None) -> Change:
     assert after is not None
     # Neither is the documented bug in both: the same only if they look the same.
     return Change.STILL if old is new and identity_of(before) == identity_of(after) else Change.DIFFERENT
+
+
+def flaky_confidence(before: Finding | None, after: Finding | None) -> float | None:
+    """How sure it is that a flaky check with the bug on one side is clean on the other; None for all else."""
+    bug, clean = (before, after) if health_of(before) is Health.BUG else (after, before)
+    if bug is None or clean is None or not (bug.is_flaky or clean.is_flaky):
+        return None
+    if health_of(bug) is not Health.BUG or health_of(clean) is not Health.GOOD:
+        return None
+    return clean_confidence([bug], clean)
 
 
 def identity_of(finding: Finding) -> tuple[str, str, str]:

@@ -175,7 +175,9 @@ class Store:
             requirements += found
         began = time.monotonic()
         try:
-            self._uv("venv", "--python", key.python, str(path))
+            # The running one exactly, not another patch release of it that uv may come upon first.
+            running = f"{sys.version_info.major}.{sys.version_info.minor}"
+            self._uv("venv", "--python", sys.executable if key.python == running else key.python, str(path))
             self._uv(
                 *("pip", "install", "--python", str(environment.python), "--link-mode", "hardlink"),
                 *self.source.uv_arguments,

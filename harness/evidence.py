@@ -15,6 +15,11 @@ from harness.matrix import CellKey, Results, cell_key, is_complete, newest
 from harness.outcome import Observation, Outcome, Verdict
 from harness.plan import Cell
 
+FLAKY_REPEATS = 5
+"""Runs of a flaky check in each release."""
+CONFIDENCE = 0.95
+"""How sure it must be that a flaky check is clean where it was not seen to fail."""
+
 
 def seen_state(case: Case, record: Record) -> State:
     """Whether one run showed the bug.
@@ -46,9 +51,10 @@ class Finding:
     is_flaky: bool
 
     @property
-    def is_complete(self) -> bool:
-        """Whether the cell needs no further run."""
-        return is_complete(self.record)
+    def suffices(self) -> bool:
+        """Whether the cell needs no further run. Not seen once, a flaky bug may still be there."""
+        is_enough = not self.is_flaky or self.state is not State.NO_BUG or self.runs >= FLAKY_REPEATS
+        return is_complete(self.record) and is_enough
 
     @property
     def words(self) -> str:
@@ -56,6 +62,20 @@ class Finding:
         if self.is_flaky:
             return f"the bug in {self.sightings} of {self.runs} runs"
         return Observation.from_dict(self.record).summary
+
+
+def sighting_rate(buggy: Iterable[Finding]) -> float:
+    """How often the bug is seen where it is, taken one run too low: seen in five of five, it may be flaky."""
+    findings = list(buggy)
+    return sum(finding.sightings for finding in findings) / (sum(finding.runs for finding in findings) + 1)
+
+
+def clean_confidence(buggy: Iterable[Finding], clean: Finding) -> float:
+    """How sure it is that there is no bug where `clean` was found.
+
+    Were it there, and seen as often as in `buggy`, this is the chance that the clean runs had shown it.
+    """
+    return float(1 - (1 - sighting_rate(buggy)) ** clean.runs)
 
 
 class Evidence:

@@ -178,6 +178,15 @@ class Zygote:
         if self._socket is not None:
             return self.facts
         try:
+            return self._start()
+        except IsolationError as error:
+            if not str(error).endswith(_KILLED):
+                raise
+        # No import sends SIGKILL: somebody else did.
+        return self._start()
+
+    def _start(self) -> dict[str, Any]:
+        try:
             self._scratch = Scratch.create()
             self._fork()
         except OSError as error:
@@ -266,7 +275,7 @@ class Zygote:
         if self._pid:
             pid, self._pid = self._pid, 0
             os.kill(pid, signal.SIGTERM)
-            if not _wait_for(pid, 2 * LEAVE_S):
+            if _wait_for(pid, 2 * LEAVE_S) is None:
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
         if self._scratch is not None:
@@ -292,25 +301,39 @@ class Zygote:
     def _last_words(self) -> str:
         """Why the zygote is away, in its own words where it left some."""
         assert self._scratch is not None
-        pid, self._pid = self._pid, 0
-        if not _wait_for(pid, LEAVE_S):
-            self._pid = pid
+        status = _wait_for(self._pid, LEAVE_S)
+        if status is None:
             return "the process that imports torch does not answer"
+        self._pid = 0
         words = _tail(self._scratch.path / "zygote.log").strip()
-        return f"the process that imports torch went away: {words or 'it was killed'}"
+        if os.WIFSIGNALED(status):
+            words = f"{words}\n{_how_it_ended(status)}".strip()
+        return f"the process that imports torch went away: {words}"
 
 
-def _wait_for(pid: int, timeout_s: float) -> bool:
-    """Whether this child of ours ended in time; it is then reaped."""
+def _wait_for(pid: int, timeout_s: float) -> int | None:
+    """The wait status of this child of ours, which is then reaped; None if it did not end in time."""
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
         try:
-            if os.waitpid(pid, os.WNOHANG)[0]:
-                return True
+            done, status = os.waitpid(pid, os.WNOHANG)
         except ChildProcessError:
-            return True
+            return 0
+        if done:
+            return status
         time.sleep(0.002)
-    return False
+    return None
+
+
+def _how_it_ended(status: int) -> str:
+    code = os.waitstatus_to_exitcode(status)
+    if code >= 0:
+        return f"it left with status {code}"
+    # Real-time signals have no name.
+    return f"it died by {signal.Signals(-code).name if -code in set(signal.Signals) else -code}"
+
+
+_KILLED = _how_it_ended(signal.SIGKILL)
 
 
 class Scratch:
@@ -398,7 +421,7 @@ def _guard(parent: int, control: socket.socket, folder: Path, prepare: Prepare, 
     while os.getppid() == parent and signal.sigwait(awaited) == signal.SIGCHLD:
         done, status = os.waitpid(zygote, os.WNOHANG | os.WUNTRACED)
         if done and not os.WIFSTOPPED(status):
-            _say_how_it_ended(status)
+            print(_how_it_ended(status), file=sys.stderr, flush=True)
             break
         if done:
             print("it was stopped", file=sys.stderr, flush=True)
@@ -414,14 +437,6 @@ def _guard(parent: int, control: socket.socket, folder: Path, prepare: Prepare, 
     if os.getppid() != parent:
         _remove_tree(folder)
     os._exit(0)
-
-
-def _say_how_it_ended(status: int) -> None:
-    code = os.waitstatus_to_exitcode(status)
-    if code < 0:
-        print(f"it died by {signal.Signals(-code).name}", file=sys.stderr, flush=True)
-    elif code:
-        print(f"it left with status {code}", file=sys.stderr, flush=True)
 
 
 def die_with_parent(how: signal.Signals = signal.SIGKILL) -> None:
@@ -777,7 +792,7 @@ def exec_cell(argv: list[str], channel: Channel, env: dict[str, str]) -> NoRetur
 
 CHANNEL_VARIABLE = "PT2BUGS_CHANNEL"
 DIE_WITH_PARENT = "PT2BUGS_DIE_WITH_PARENT"
-"""Set by `pt2bugs run` for its pytest processes: killed with -9, it takes them along."""
+"""Set by `pt2bugs run` to its number for its pytest processes: killed with -9, it takes them along."""
 
 
 # --- files --------------------------------------------------------------------------------------------

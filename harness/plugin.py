@@ -92,8 +92,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[_cases] = {}
-    if os.environ.get(DIE_WITH_PARENT):
+    if parent := os.environ.pop(DIE_WITH_PARENT, ""):
         die_with_parent()
+        if os.getppid() != int(parent):
+            # It was gone before we could ask to be told.
+            raise pytest.exit.Exception("the run that started this process is gone", returncode=2)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -369,7 +372,7 @@ class CellRunner:
             "check": cell.check.name,
             "case_hash": cell.case.hash,
             # Where torch did not even import, the line still says which environment is broken.
-            "torch": facts.get("torch", self.option.expect_torch or ""),
+            "torch": facts.get("torch", str(self.option.expect_torch or "")),
             "torch_git": facts.get("torch_git", ""),
             "python": facts.get("python", platform.python_version()),
             "platform": facts.get("platform", platform.platform()),

@@ -266,7 +266,7 @@ class Runner:
                 "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
                 "PYTEST_ADDOPTS": "",
                 "PYTHONDONTWRITEBYTECODE": "1",
-                DIE_WITH_PARENT: "1",
+                DIE_WITH_PARENT: str(os.getpid()),
             }
             environ.pop("VIRTUAL_ENV", None)
             with Path(folder, "output").open("w+") as output:

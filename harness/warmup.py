@@ -73,6 +73,10 @@ def prepare(threads: int, probe_isa: bool, fallback: Path) -> dict[str, Any]:
         # Not every release has every module; a compiler that does not import shows in the canary.
         with contextlib.suppress(Exception):
             importlib.import_module(name)
+    if memory.known.get("vec_isa_ok"):
+        with contextlib.suppress(Exception):
+            # Releases before 2.7 do not read the variable.
+            importlib.import_module("torch._inductor.config").cpp.vec_isa_ok = True
     torch.set_num_threads(threads)
     if probe_isa and not memory.known.get("vec_isa_ok"):
         with contextlib.suppress(Exception):

@@ -16,6 +16,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib import metadata
 from pathlib import Path
 
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
 Faults = Mapping[str, str]
@@ -140,8 +141,13 @@ def build_wheels(folder: Path, releases: Mapping[str, Faults]) -> Path:
 
 
 def repack(folder: Path, names: Iterable[str]) -> Path:
-    """Wheels of pure-Python distributions that are installed here, so that a test needs no network."""
-    for name in names:
+    """Wheels of pure-Python distributions that are installed here, and of what they need: no network then."""
+    todo, done = list(names), set()
+    while todo:
+        name = canonicalize_name(todo.pop())
+        if name in done:
+            continue
+        done.add(name)
         distribution = metadata.distribution(name)
         files = {
             str(file): Path(str(distribution.locate_file(file))).read_text(encoding="utf-8")
@@ -150,7 +156,9 @@ def repack(folder: Path, names: Iterable[str]) -> Path:
             and "__pycache__" not in file.parts
             and file.parts[-1] not in ("RECORD", "INSTALLER", "REQUESTED", "direct_url.json")
         }
-        _write_wheel(folder, canonicalize_name(name).replace("-", "_"), distribution.version, files)
+        _write_wheel(folder, name.replace("-", "_"), distribution.version, files)
+        needs = map(Requirement, distribution.requires or ())
+        todo += [need.name for need in needs if need.marker is None or need.marker.evaluate({"extra": ""})]
     return folder
 
 
@@ -191,7 +199,11 @@ def serve_index(wheels: Path, root: Path) -> Iterator[str]:
         def log_message(self, *_: object) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, *_: object) -> None:
+            """A client that was killed is no news."""
+
+    with Server(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
             yield f"http://127.0.0.1:{server.server_address[1]}/simple"

@@ -78,7 +78,7 @@ class Suite:
     environment, so that those left behind can be found.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, real_torch: bool = False) -> None:
         self.folder = folder
         self.cases = folder / "cases"
         self.journal = folder / "journal.jsonl"
@@ -87,6 +87,7 @@ class Suite:
         self.mark = uuid.uuid4().hex
         for made in (self.cases, self.temporary, self.home):
             made.mkdir()
+        self.real_torch = real_torch
         self.torch = write_torch(folder / "torch")
 
     def case(self, name: str, body: str, *, bugs: Sequence[dict[str, Any]] = (), **settings: Any) -> Path:
@@ -94,15 +95,15 @@ class Suite:
         path.write_text(case_text(body, bugs=bugs, **settings), encoding="utf-8", errors="surrogateescape")
         return path
 
-    def environ(self, *, real_torch: bool = False, **env: str) -> dict[str, str]:
+    def environ(self, **env: str) -> dict[str, str]:
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "PT2BUGS_"))}
         return {
             **kept,
-            "PYTHONPATH": "" if real_torch else str(self.torch),
+            "PYTHONPATH": "" if self.real_torch else str(self.torch),
             "TMPDIR": str(self.temporary),
             "HOME": str(self.home),
             # What is learnt about an environment; on the real torch worth keeping between tests.
-            **({} if real_torch else {"PT2BUGS_HOME": str(self.home / "cache")}),
+            **({} if self.real_torch else {"PT2BUGS_HOME": str(self.home / "cache")}),
             "SUITE_MARK": self.mark,
             **env,
         }
@@ -112,14 +113,14 @@ class Suite:
         command += ["-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-q", str(self.cases)]
         return [*command, *(["--journal", str(self.journal)] if journal else []), *options]
 
-    def start(self, *options: str, real_torch: bool = False, **env: str) -> subprocess.Popen[str]:
+    def start(self, *options: str, **env: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            self.command(*options), cwd=self.folder, env=self.environ(real_torch=real_torch, **env),
+            self.command(*options), cwd=self.folder, env=self.environ(**env),
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
         )  # fmt: skip
 
-    def run(self, *options: str, real_torch: bool = False, **env: str) -> Done:
-        return self.finish(self.start(*options, real_torch=real_torch, **env))
+    def run(self, *options: str, **env: str) -> Done:
+        return self.finish(self.start(*options, **env))
 
     def finish(self, process: subprocess.Popen[str], timeout_s: float = 240) -> Done:
         output, _ = process.communicate(timeout=timeout_s)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 
 from packaging.version import InvalidVersion, Version
 
@@ -25,7 +26,7 @@ from harness.commands.common import (
 )
 from harness.compare import Change, Difference
 from harness.environments import Key, Store
-from harness.evidence import Evidence
+from harness.evidence import FLAKY_REPEATS, Evidence
 from harness.plan import Cell
 from harness.progress import progress_of_cells
 from harness.releases import known_releases
@@ -93,21 +94,25 @@ def _run_missing(
         if version not in known:
             raise UsageError(f"{version}: the package index has no such torch release for this platform")
     targets = targets_for(arguments, [known[version] for version in versions])
-    work = [Work(target, owed) for target in targets if (owed := _owed(evidence, target, cells))]
-    if not work:
-        return False
-    for one in work:
-        say(f"{one.target}: {len(one.cells)} of {len(cells)} cells to run")
-    store = Store(package_sources(arguments))
-    with progress_of_cells() as progress:
-        Runner(evidence.results, store, run_options(arguments), progress).run(work)
+    options, store = run_options(arguments), Store(package_sources(arguments))
+    steady = [cell for cell in cells if not cell.case.flaky]
+    flaky = [cell for cell in cells if cell.case.flaky]
+    failed = False
+    for group, repeat in ((steady, options.repeat), (flaky, max(options.repeat, FLAKY_REPEATS))):
+        work = [Work(target, owed) for target in targets if (owed := _owed(evidence, target, group))]
+        for one in work:
+            say(f"{one.target}: {len(one.cells)} of {len(group)} cells to run")
+        if work:
+            with progress_of_cells() as progress:
+                Runner(evidence.results, store, replace(options, repeat=repeat), progress).run(work)
+            failed = failed or any(one.failure for one in work)
     evidence.reload()
-    return any(one.failure for one in work)
+    return failed
 
 
 def _owed(evidence: Evidence, target: Target, cells: Sequence[Cell]) -> list[Cell]:
     found = ((cell, evidence.find(cell, target.key.torch, target.key.extras)) for cell in cells)
-    return [cell for cell, finding in found if finding is None or not finding.is_complete]
+    return [cell for cell, finding in found if finding is None or not finding.suffices]
 
 
 def _print(differences: Sequence[Difference], before: str, after: str, *, everything: bool) -> None:

@@ -28,16 +28,9 @@ def record_of(row: dict[str, Any]) -> dict[str, Any]:
         "head_branch": f"v{row['release']}",
         "head_sha": row["torch_git"],
         "workflow_id": 0,
-        "run_attempt": row["repeats"],
+        "run_attempt": 1,
         "job_id": 0,
-        "runners": [
-            {
-                "name": row["device_name"],
-                "type": row["device"],
-                "cpu_info": row["cpu_capability"],
-                "extra_info": {"platform": row["platform"], "python": row["python"]},
-            }
-        ],
+        "runners": [_runner(row)],
         "benchmark": {
             "name": "pt2bugs",
             "mode": "correctness",
@@ -64,6 +57,13 @@ def record_of(row: dict[str, Any]) -> dict[str, Any]:
             },
         },
     }
+
+
+def _runner(row: dict[str, Any]) -> dict[str, Any]:
+    about = {"type": row["device"], "extra_info": {"platform": row["platform"], "python": row["python"]}}
+    if row["device"] == "cpu":
+        return {**about, "cpu_info": f"{row['device_name']} {row['cpu_capability']}".strip()}
+    return {**about, "cpu_info": row["cpu_capability"], "gpu_info": row["device_name"], "gpu_count": 1}
 
 
 def render(selected: Selected) -> bytes:

@@ -1,35 +1,45 @@
-"""`junit`: JUnit XML, a test suite per release and device. Documented failures are skipped with the reason."""
+"""`junit`: JUnit XML, a test suite per release and device. Documented failures are skipped with the reason.
+
+There is no one schema: what is written is valid by the strict one that Ant's report is described with (every
+attribute and the empty output elements are there for it) and by that of Jenkins.
+"""
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 from itertools import groupby
 from typing import Any
 
 from harness.export import Selected
 from harness.export.json import records
-from harness.outcome import Verdict
+from harness.matrix import version_key
+from harness.outcome import BAD, Observation, Verdict
 
 _SKIPPED = (Verdict.XFAIL, Verdict.SKIP)
+_NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML 1.0 cannot hold, not even escaped."""
 
 
 def render(selected: Selected) -> bytes:
-    root = ET.Element("testsuites", name="pt2bugs")
+    root = ET.Element("testsuites")
     rows = sorted(records(selected), key=_suite)
-    for (_, release, device), group in groupby(rows, key=_suite):
-        _add_suite(root, f"torch {release} {device}", list(group))
+    for number, ((_, release, device), group) in enumerate(groupby(rows, key=_suite)):
+        _add_suite(root, number, f"torch {release or 'unknown'} {device}", list(group))
     ET.indent(root)
     text: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
     return text + b"\n"
 
 
 def _suite(row: dict[str, Any]) -> tuple[Any, str, str]:
-    from harness.matrix import version_key
-
     return version_key(row["release"]), row["release"], row["device"]
 
 
-def _add_suite(root: ET.Element, name: str, rows: list[dict[str, Any]]) -> None:
+def _xml(text: str) -> str:
+    return _NOT_XML.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def _add_suite(root: ET.Element, number: int, name: str, rows: list[dict[str, Any]]) -> None:
     verdicts = [row["verdict"] for row in rows]
     skipped = sum(verdict in _SKIPPED for verdict in verdicts)
     errors = verdicts.count(Verdict.ERROR)
@@ -37,7 +47,9 @@ def _add_suite(root: ET.Element, name: str, rows: list[dict[str, Any]]) -> None:
     suite = ET.SubElement(
         root,
         "testsuite",
-        name=name,
+        id=str(number),
+        package="pt2bugs",
+        name=_xml(name),
         tests=str(len(rows)),
         failures=str(len(rows) - passed - skipped - errors),
         errors=str(errors),
@@ -49,9 +61,11 @@ def _add_suite(root: ET.Element, name: str, rows: list[dict[str, Any]]) -> None:
     first = rows[0]
     properties = ET.SubElement(suite, "properties")
     for key in ("torch", "torch_git", "python", "platform", "device", "device_name", "cpu_capability"):
-        ET.SubElement(properties, "property", name=key, value=str(first[key]))
+        ET.SubElement(properties, "property", name=key, value=_xml(str(first[key])))
     for row in rows:
         _add_case(suite, row)
+    ET.SubElement(suite, "system-out")
+    ET.SubElement(suite, "system-err")
 
 
 def _add_case(suite: ET.Element, row: dict[str, Any]) -> None:
@@ -59,19 +73,20 @@ def _add_case(suite: ET.Element, row: dict[str, Any]) -> None:
     case = ET.SubElement(
         suite,
         "testcase",
-        classname=f"{row['component'] or 'private'}.{row['case']}",
-        name=f"{row['check']}[{row['device']}-{row['backend']}]{extras}",
+        classname=_xml(f"{row['component'] or 'private'}.{row['case']}"),
+        name=_xml(f"{row['check']}[{row['device']}-{row['backend']}]{extras}"),
         time=f"{row['duration_s']:.3f}",
     )
     verdict = row["verdict"]
-    first = next((line for line in row["message"].splitlines() if line.strip()), "")
-    words = f"{row['outcome']} {row['signal'] or row['error_type']} {first}".strip()[:300]
+    words = _xml(Observation.from_dict(row).summary)
     if verdict == Verdict.XFAIL:
-        ET.SubElement(case, "skipped", message=f"documented: {row['issue']} ({words})")
+        ET.SubElement(case, "skipped", message=_xml(f"documented: {row['issue']} ({words})"))
     elif verdict == Verdict.SKIP:
-        ET.SubElement(case, "skipped", message=words)
+        blocked = "blocked by another limitation: " if row["outcome"] in BAD else ""
+        ET.SubElement(case, "skipped", message=blocked + words)
     elif verdict == Verdict.ERROR:
-        ET.SubElement(case, "error", message=words, type="environment").text = row["message"]
+        ET.SubElement(case, "error", message=words, type="environment").text = _xml(row["message"])
     elif verdict != Verdict.PASS:
-        failure = ET.SubElement(case, "failure", message=f"{verdict}: {words}", type=row["error_type"] or verdict)
-        failure.text = row["message"]
+        kind = _xml(row["error_type"] or row["signal"] or verdict)
+        failure = ET.SubElement(case, "failure", message=f"{verdict}: {words}", type=kind)
+        failure.text = _xml(row["message"])

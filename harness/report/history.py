@@ -9,7 +9,6 @@ from functools import cached_property
 from itertools import groupby
 
 from harness.bisect import Search, State, Transition
-from harness.compare import Health, health_of, identity_of
 from harness.evidence import Evidence, Finding
 from harness.journal import Record
 from harness.matrix import CellKey, matrix_value, sorted_keys, version_key
@@ -30,14 +29,6 @@ class Square:
         """As in `matrix.csv`."""
         return matrix_value(self.record["verdict"], self.record["outcome"])
 
-    @property
-    def token(self) -> str:
-        """What the release does with the check, such that two tokens are equal where nothing changed."""
-        health = health_of(self.finding)
-        if self.finding is not None and health is Health.OTHER:
-            return " ".join([health.value, *identity_of(self.finding)])
-        return health.value
-
 
 @dataclass(frozen=True)
 class History:
@@ -53,6 +44,10 @@ class History:
         """Names the row within the page of its case."""
         name = "-".join(part for part in (*self.cell.key[1:], self.extras) if part)
         return re.sub(r"[^\w.+-]", "_", name)
+
+    def finding(self, release: str) -> Finding | None:
+        """What the results say of a release; None where it was not run."""
+        return self.squares[release].finding if release in self.squares else None
 
     @cached_property
     def transitions(self) -> list[Transition[str]]:

@@ -1,27 +1,28 @@
 """The static site: pages that open from the file system, without a server and without a network.
 
-Texts of cases and failures are data: every template escapes what it prints, scripts write text only, and only
-http addresses become links. The same results give the same bytes.
+Texts of cases and failures are data: every template escapes what it prints, and scripts write text only
+(that the links of a header are web addresses, its reader has checked). The same results give the same bytes.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import jinja2
 
 from harness import __version__
 from harness.bisect import Transition
 from harness.case import Case
-from harness.compare import Change, Difference, seen_in_words
+from harness.compare import Change, Difference, change_between, health_of, identity_of, seen_in_words
+from harness.evidence import Finding
 from harness.expectation import Where, judge, public
 from harness.journal import Record
 from harness.matrix import write_bytes
@@ -33,7 +34,8 @@ MARK = '<meta name="generator" content="pt2bugs">'
 """Every page has it: so a later report knows which pages of an earlier one it may remove."""
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-_QUIET = (Change.STILL, Change.FINE, Change.UNSURE)
+QUIET = (Change.STILL, Change.FINE, Change.UNSURE)
+"""Changes that are folded away at first."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ class Site:
             return []
         before, after = self.releases[-2:]
         differences = [
-            Difference(history.cell, _finding(history, before), _finding(history, after)) for history in self.histories
+            Difference(history.cell, history.finding(before), history.finding(after)) for history in self.histories
         ]
         return [(change, [one for one in differences if one.change is change]) for change in Change]
 
@@ -91,29 +93,44 @@ class Site:
         return max((square.record["started"] for h in self.histories for square in h.squares.values()), default="")[:10]
 
     def comparison(self) -> dict[str, Any]:
-        """What the page that compares needs: per check and release a token and an index into `texts`.
+        """What the page that compares needs, so that it decides nothing itself.
 
-        Two releases differ in a check exactly if their tokens do, see `Square.token`.
+        Per check: `kinds`, what a release does with it as a number, and `changes[before][after]` between these
+        numbers, an index into the names of the changes. `seen` is an index into `texts`.
         """
         texts: dict[str, int] = {}
         checks = []
         for history in self.histories:
-            squares = [history.squares.get(release) for release in self.releases]
-            words = [seen_in_words(square.finding if square else None) for square in squares]
+            findings = [history.finding(release) for release in self.releases]
+            kinds, changes = _changes(findings)
+            words = [first_line(seen_in_words(finding)) for finding in findings]
             checks.append(
                 {
                     "name": label(history),
                     "title": history.cell.case.title,
                     "href": f"{case_href(history.cell.case)}#{history.anchor}",
-                    "health": [square.token if square else "unknown" for square in squares],
-                    "seen": [texts.setdefault((word.splitlines() or [""])[0][:200], len(texts)) for word in words],
+                    "kinds": kinds,
+                    "changes": changes,
+                    "seen": [texts.setdefault(word, len(texts)) for word in words],
                 }
             )
-        return {"releases": self.releases, "changes": list(map(str, Change)), "checks": checks, "texts": list(texts)}
+        names = {"names": list(map(str, Change)), "quiet": [str(change) for change in QUIET]}
+        return {"releases": self.releases, **names, "checks": checks, "texts": list(texts)}
 
 
-def _finding(history: History, release: str) -> Any:
-    return history.squares[release].finding if release in history.squares else None
+def _changes(findings: Sequence[Finding | None]) -> tuple[list[int], list[list[int]]]:
+    """Numbers for findings that compare alike, and the change between each two of these numbers."""
+    kinds: dict[Hashable, int] = {}
+    examples: list[Finding | None] = []
+    numbers = []
+    for finding in findings:
+        kind = finding and (health_of(finding), identity_of(finding), finding.is_flaky, finding.runs, finding.sightings)
+        if kind not in kinds:
+            kinds[kind] = len(examples)
+            examples.append(finding)
+        numbers.append(kinds[kind])
+    order = list(Change)
+    return numbers, [[order.index(change_between(a, b)) for b in examples] for a in examples]
 
 
 def label(history: History) -> str:
@@ -125,11 +142,6 @@ def label(history: History) -> str:
 def case_href(case: Case) -> str:
     """The page of a case, from the top of the site."""
     return f"case/{quote(case.id)}.html"
-
-
-def link_or_empty(address: str) -> str:
-    """The address if it is one of the web: a header may say anything."""
-    return address if urlsplit(address).scheme in ("http", "https") else ""
 
 
 def shown_path(case: Case) -> str:
@@ -200,7 +212,6 @@ def _environment() -> jinja2.Environment:
         "aria": aria,
         "first_line": first_line,
         "reflowed": reflowed,
-        "web": link_or_empty,
     }
     environment.globals |= {
         "mark": MARK,
@@ -213,7 +224,7 @@ def _environment() -> jinja2.Environment:
         "reason": reason,
         "reproduce": reproduce,
         "commits_between": commits_between,
-        "quiet": _QUIET,
+        "quiet": QUIET,
     }
     return environment
 

@@ -6,7 +6,6 @@ function reveal() {
   if (!(named instanceof HTMLDetailsElement)) return;
   named.open = true;
   named.scrollIntoView({ block: "start" });
-  named.querySelector("summary").focus({ preventScroll: true });
 }
 
 addEventListener("hashchange", reveal);

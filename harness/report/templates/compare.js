@@ -1,16 +1,8 @@
-// Two releases compared: the page's data holds, per check and release, a token that is equal where nothing changed.
+// Two releases compared. What counts as a change is decided where the page's data is made, not here.
 "use strict";
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const form = document.getElementById("pair");
-const [BROKEN, DIFFERENT, STILL, UNSURE, FIXED, FINE] = data.changes;
-
-function changeBetween(before, after) {
-  if (before === "unknown" || after === "unknown") return UNSURE;
-  if (after === "good") return before === "good" ? FINE : FIXED;
-  if (before === "good") return BROKEN;
-  return before === after ? STILL : DIFFERENT;
-}
 
 function make(name, text, ...children) {
   const element = document.createElement(name);
@@ -38,17 +30,17 @@ function section(change, found) {
   const element = make("details", "", make("summary", `${change} (${found.length})`), scroll);
   element.className = "change";
   element.dataset.change = change;
-  element.open = ![STILL, UNSURE, FINE].includes(change);
+  element.open = !data.quiet.includes(change);
   return element;
 }
 
 function show() {
   const { a, b } = Object.fromEntries(new FormData(form));
   const [from, to] = [a, b].map((release) => data.releases.indexOf(release));
-  const groups = new Map(data.changes.map((change) => [change, []]));
+  const groups = new Map(data.names.map((change) => [change, []]));
   for (const check of data.checks) {
     const [before, after] = [from, to].map((at) => data.texts[check.seen[at]]);
-    groups.get(changeBetween(check.health[from], check.health[to])).push({ check, before, after });
+    groups.get(data.names[check.changes[check.kinds[from]][check.kinds[to]]]).push({ check, before, after });
   }
   const counts = [...groups].map(([change, found]) => `${found.length} ${change}`).join(", ");
   document.getElementById("shown").textContent = `torch ${a} to ${b}, ${data.checks.length} checks: ${counts}`;
@@ -64,7 +56,7 @@ function restore() {
   show();
 }
 
-form.addEventListener("input", show);
+form.addEventListener("change", show);
 form.addEventListener("submit", (event) => event.preventDefault());
 document.getElementById("swap").addEventListener("click", () => {
   const { a, b } = form.elements;

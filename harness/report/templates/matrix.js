@@ -68,6 +68,7 @@ function restore() {
 }
 
 form.addEventListener("input", apply);
+form.addEventListener("change", apply);
 form.addEventListener("submit", (event) => event.preventDefault());
 form.addEventListener("reset", () => setTimeout(apply));
 addEventListener("popstate", restore);
@@ -77,7 +78,7 @@ addEventListener("popstate", restore);
 let current = table.querySelector("tbody td");
 
 function makeCurrent(cell) {
-  current.removeAttribute("tabindex");
+  if (cell !== current) current.removeAttribute("tabindex");
   current = cell;
   current.tabIndex = 0;
 }

@@ -1,0 +1,74 @@
+"""A corpus and a journal written by hand: what a letter stands for in each release of a check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from suite import case_text
+
+from harness.case import parse_case
+from harness.expectation import Where, judge
+from harness.journal import KEYS, JournalWriter
+from harness.outcome import Observation, Outcome
+
+BUG = {"torch": "<2.10", "outcome": "wrong", "error": "AssertionError", "match": "not close"}
+BLOCKED = {"torch": "<2.3", "blocked": True, "outcome": "raise", "error": "NotImplementedError"}
+
+SEEN = {
+    ".": Observation(Outcome.PASS),
+    "B": Observation(Outcome.WRONG, "AssertionError", "Tensor-likes are not close!"),
+    "F": Observation(Outcome.CRASH, message="died by SIGSEGV", signal="SIGSEGV"),
+    "s": Observation(Outcome.SKIP, message="needs torch >=2.4"),
+    "b": Observation(Outcome.RAISE, "NotImplementedError", "no such operator"),
+    "E": Observation(Outcome.ERROR, message="canary on cpu with inductor: no compiler"),
+}
+"""Pass, the documented bug, another failure, skipped, the limitation of `BLOCKED`, a broken environment."""
+
+
+def git_of(release: str) -> str:
+    return f"{release.replace('.', '').ljust(40, '0')}"
+
+
+def write_case(folder: Path, name: str, **settings: Any) -> Path:
+    """A case file below ``folder/cases``."""
+    path = folder / "cases" / "dynamo" / f"{name}.py"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    settings = {"bugs": [BUG], **settings}
+    path.write_text(case_text("def test_it(backend):\n    pass\n", **settings))
+    return path
+
+
+def write_journal(folder: Path, path: Path, letters: Mapping[str, str]) -> None:
+    """Lines of the case at `path` below ``folder/results``: for each release the letters of its repeats."""
+    case = parse_case(path)
+    writer = JournalWriter(folder / "results" / "journal" / f"{case.id}.jsonl")
+    for release, repeats in letters.items():
+        verdicts = []
+        for number, letter in enumerate(repeats, 1):
+            seen = SEEN[letter]
+            where = Where(release, "3.11.7", "cpu", "inductor")
+            verdicts.append(str(judge(case, "test_it", where, seen).verdict))
+            final = verdicts[-1] if number < len(repeats) or len(set(verdicts)) == 1 else "flaky"
+            record: dict[str, Any] = {
+                **dict.fromkeys(KEYS, ""),
+                **seen.as_dict(),
+                "schema": 1,
+                "run_id": "seeded",
+                "started": f"2026-01-01T00:00:00.{number:03}Z",
+                "case": case.id,
+                "check": "test_it",
+                "case_hash": case.hash,
+                "torch": f"{release}+cpu",
+                "torch_git": git_of(release),
+                "python": "3.11.7",
+                "device": "cpu",
+                "backend": "inductor",
+                "extras": [],
+                "repeat": number,
+                "repeats": len(repeats),
+                "verdict": final,
+            }
+            writer.append(record)
+    writer.close()

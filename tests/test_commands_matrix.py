@@ -1,0 +1,131 @@
+"""The matrix in a terminal of any width, plain in a pipe, and as a picture."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+import xml.etree.ElementTree as ET
+from fcntl import ioctl
+from pathlib import Path
+
+import pytest
+from seeded import BLOCKED, BUG, write_case, write_journal
+
+from harness.cli import main
+from harness.report.style import LOOKS
+
+RELEASES = tuple(f"2.{minor}.0" for minor in range(5, 15))
+ROWS = {"pytorch_1": "sbBBB.....", "pytorch_22": "B.FE......"}
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, letters in ROWS.items():
+        path = write_case(tmp_path, name, bugs=[{**BLOCKED, "torch": "<2.7"}, BUG])
+        write_journal(tmp_path, path, dict(zip(RELEASES, letters, strict=True)))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def in_terminal(*words: str, columns: int, **env: str) -> list[str]:
+    """The lines that `pt2bugs` writes to a terminal of that width, stderr left aside."""
+    ours, theirs = pty.openpty()
+    ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    environ = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES", "NO_COLOR")}
+    environ |= {"TERM": "xterm-256color", "PYTHONPATH": str(Path(__file__).parent.parent), **env}
+    command = [sys.executable, "-m", "harness.cli", *words]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=subprocess.PIPE, env=environ) as process:
+        os.close(theirs)
+        text = b""
+        try:
+            while part := os.read(ours, 65536):
+                text += part
+        except OSError:  # the other end is closed
+            pass
+        _, errors = process.communicate()
+    os.close(ours)
+    assert process.returncode == 0, errors.decode()
+    return text.decode().splitlines()
+
+
+def without_colour(line: str) -> str:
+    return re.sub(r"\x1b\[[\d;]*m", "", line).rstrip()
+
+
+def test_plain_in_a_pipe(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["matrix"]) == 0
+    out, err = capsys.readouterr()
+    head, *rows = out.splitlines()
+    assert head.split() == list(RELEASES)
+    assert "\x1b" not in out
+    assert err == ""
+    assert [row.split() for row in rows] == [
+        ["pytorch_1", "it", "inductor", "s", "s", "w", "w", "w", ".", ".", ".", ".", "."],
+        ["pytorch_22", "it", "inductor", "F", "P", "F", "E", "P", ".", ".", ".", ".", "."],
+    ]
+    for at, release in enumerate(RELEASES):
+        column = head.index(release)
+        assert rows[0][column : column + len(release)].strip() == rows[0].split()[3 + at], "letters stand below heads"
+
+
+def test_in_a_wide_terminal(project: Path) -> None:
+    lines = in_terminal("matrix", columns=120)
+    assert [without_colour(line).split() for line in lines] == [
+        ["check", *(release.removesuffix(".0") for release in RELEASES)],
+        ["pytorch_1", "it", "inductor", "s", "s", "w", "w", "w", ".", ".", ".", ".", "."],
+        ["pytorch_22", "it", "inductor", "F", "P", "F", "E", "P", ".", ".", ".", ".", "."],
+    ]
+    assert re.search(r"\x1b\[31m *w", lines[1]), "red"
+
+
+@pytest.mark.parametrize(("columns", "tables"), [(44, 3), (60, 2), (80, 1)])
+def test_in_a_narrow_terminal(project: Path, columns: int, tables: int) -> None:
+    """Several tables, one below the other, that together have every release once."""
+    lines = [without_colour(line) for line in in_terminal("matrix", columns=columns)]
+    assert max(map(len, lines)) <= columns
+    heads = [line.split()[1:] for line in lines if line.startswith("check")]
+    assert len(heads) == tables
+    assert [release for head in heads for release in head] == [release.removesuffix(".0") for release in RELEASES]
+    letters = [line.split()[3:] for line in lines if line.startswith("pytorch_22")]
+    assert [letter for part in letters for letter in part] == list("FPFEP.....")
+
+
+def test_narrower_than_a_name(project: Path) -> None:
+    lines = [without_colour(line) for line in in_terminal("matrix", columns=24)]
+    assert max(map(len, lines)) <= 24
+    letters = [line.split()[-1] for line in lines if line.startswith("pytorch_22")]
+    assert letters == list("FPFEP.....")
+
+
+def test_without_colour(project: Path) -> None:
+    lines = in_terminal("matrix", columns=120, NO_COLOR="1")
+    assert not [line for line in lines if "\x1b[3" in line]
+
+
+def test_the_picture(project: Path) -> None:
+    assert main(["matrix", "--svg", "matrix.svg"]) == 0
+    svg = ET.parse("matrix.svg").getroot()
+    space = "{http://www.w3.org/2000/svg}"
+    assert svg.get("aria-label") == "2 documented compiler bugs x 10 torch releases"
+    titles = [title.text for title in svg.iter(f"{space}title")]
+    assert "pytorch_22 it inductor on 2.7.0: fail" in titles
+    assert len(titles) == 20
+    fills = {rect.get("fill") for rect in svg.iter(f"{space}rect")}
+    assert LOOKS["fail"].fill in fills
+
+
+def test_a_picture_is_of_a_selection(project: Path) -> None:
+    assert main(["matrix", "pytorch_1", "--svg", "matrix.svg"]) == 0
+    text = Path("matrix.svg").read_text()
+    assert "pytorch_1 " in text
+    assert "pytorch_22" not in text
+
+
+def test_nothing_to_show(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["matrix", "--device", "xpu"]) == 3
+    assert "nothing to show" in capsys.readouterr().err

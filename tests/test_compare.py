@@ -1,0 +1,155 @@
+"""What a move changes, from a journal; and that compare, bisect and the matrix tell one story."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from seeded import BLOCKED, BUG, write_case, write_journal
+
+from harness.cli import main
+
+LETTERS = ".BFsbE"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def compare(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, list[dict[str, str]]]:
+    status = main(["compare", *words, "--offline", "--json"])
+    out = capsys.readouterr().out
+    return status, json.loads(out) if out else []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "change", "why", "status"),
+    [
+        ("B", ".", "fixed", "wrong AssertionError: Tensor-likes are not close! -> passes", 0),
+        ("F", ".", "fixed", "another failure: crash SIGSEGV: died by SIGSEGV -> passes", 0),
+        (".", "B", "broken", "passes -> wrong AssertionError: Tensor-likes are not close!", 1),
+        (".", "F", "broken", "passes -> another failure: crash SIGSEGV: died by SIGSEGV", 1),
+        ("B", "B", "still there", "wrong AssertionError: Tensor-likes are not close!", 0),
+        ("F", "F", "still there", "another failure: crash SIGSEGV: died by SIGSEGV", 0),
+        (
+            "B", "F", "different failure",
+            "wrong AssertionError: Tensor-likes are not close! -> another failure: crash SIGSEGV: died by SIGSEGV", 0,
+        ),
+        ("B", "s", "cannot say", "after: skip: needs torch >=2.4", 0),
+        ("E", ".", "cannot say", "before: error: canary on cpu with inductor: no compiler", 0),
+        ("F.", "F", "cannot say", "before: repeats disagree", 0),
+        (".", ".", "passes in both", "passes -> passes", 0),
+    ],
+)  # fmt: skip
+def test_a_change(
+    project: Path, capsys: pytest.CaptureFixture[str], before: str, after: str, change: str, why: str, status: int
+) -> None:
+    write_journal(project, write_case(project, "pytorch_1"), {"2.9.1": before, "2.10.0": after})
+    code, (difference,) = compare(capsys, "2.9.1", "2.10.0")
+    assert (difference["change"], difference["why"], code) == (change, why, status)
+
+
+@pytest.mark.parametrize(
+    ("clean", "change"), [("." * 5, "cannot say"), ("." * 20, "fixed")], ids=["few runs", "many runs"]
+)
+def test_a_flaky_check_is_fixed_only_if_it_is_sure(
+    project: Path, capsys: pytest.CaptureFixture[str], clean: str, change: str
+) -> None:
+    path = write_case(project, "pytorch_1", flaky=True)
+    write_journal(project, path, {"2.9.1": "B..B.", "2.10.0": clean})
+    _, (difference,) = compare(capsys, "2.9.1", "2.10.0")
+    assert difference["change"] == change
+    if change == "cannot say":
+        # Seen in two of five runs, taken for two of six: 1 - (4/6)**5.
+        assert difference["why"] == "flaky, and 87% sure only: the bug in 2 of 5 runs -> passes"
+
+
+def test_a_limitation_says_nothing_about_the_bug(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write_case(project, "pytorch_1", bugs=[BLOCKED, BUG])
+    write_journal(project, path, {"2.2.0": "b", "2.3.0": "B"})
+    _, (difference,) = compare(capsys, "2.2.0", "2.3.0")
+    assert difference["change"] == "cannot say"
+    assert difference["why"].startswith("before: blocked by another limitation: raise NotImplementedError")
+
+
+def test_the_text_groups_by_what_matters(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, letters in {"fine": "..", "fixed": "B.", "broken": ".B", "still": "BB"}.items():
+        write_journal(project, write_case(project, name), {"2.9.1": letters[0], "2.10.0": letters[1]})
+    assert main(["compare", "2.9.1", "2.10.0", "--offline"]) == 1
+    out, err = capsys.readouterr()
+    groups = [line for line in out.splitlines() if line and not line.startswith(" ")]
+    assert groups == ["torch 2.9.1 -> 2.10.0", "broken (1)", "still there (1)", "fixed (1)"]
+    assert "  broken::test_it[cpu-inductor]  passes -> wrong AssertionError" in out
+    assert err == "torch 2.9.1 -> 2.10.0: 1 broken, 1 still there, 1 fixed, 1 passes in both\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["2.9.1", "newest"], 2, "newest: not a release"),
+        (["2.9.1", "2.9.1"], 2, "name two different releases"),
+        (["2.9.1", "2.77.0"], 2, "has no answer for torch 2.77.0; without --offline it is run"),
+        (["2.9.1", "2.10.0", "--device", "xpu"], 3, "nothing selected"),
+    ],
+)
+def test_bad_input(
+    project: Path, capsys: pytest.CaptureFixture[str], words: list[str], code: int, message: str
+) -> None:
+    write_journal(project, write_case(project, "pytorch_1"), {"2.9.1": ".", "2.10.0": "."})
+    assert main(["compare", *words, "--offline"]) == code
+    assert message in capsys.readouterr().err
+
+
+def in_matrix(values: Sequence[tuple[str, str]]) -> list[tuple[str, str, str]]:
+    """Transitions read off a row of the matrix, by the words of the contract alone."""
+    meaning = {"pass": "no", "xpass": "no", "xfail:wrong": "bug", "fail:wrong": "bug"}
+    decided = [(release, meaning[value]) for release, value in values if value in meaning]
+    return [(a, b, "introduced" if y == "bug" else "fixed") for (a, x), (b, y) in pairwise(decided) if x != y]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=12, deadline=None)
+@given(st.lists(st.text(LETTERS, min_size=8, max_size=8), min_size=1, max_size=4))
+def test_matrix_bisect_and_compare_agree(
+    tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str], truths: list[str]
+) -> None:
+    folder = tmp_path_factory.mktemp("agree")
+    releases = [f"2.{minor}.0" for minor in range(6, 14)]
+    for number, letters in enumerate(truths):
+        path = write_case(folder, f"pytorch_{number}")
+        write_journal(folder, path, dict(zip(releases, letters, strict=True)))
+    where = ["--cases", str(folder / "cases"), "--results", str(folder / "results")]
+
+    assert main(["export", "--format", "csv", "-o", str(folder / "matrix.csv"), *where]) == 0
+    assert main(["export", "--format", "cells", "-o", str(folder / "cells.csv"), *where]) == 0
+    cells = pd.read_csv(folder / "cells.csv", keep_default_na=False)
+    matrix = pd.read_csv(folder / "matrix.csv", keep_default_na=False).set_index("case")
+    # The matrix says only "fail" where the header's range is wrong; which failure it was is in the cells.
+    for _, cell in cells[(cells["verdict"] == "fail") & (cells["outcome"] == "wrong")].iterrows():
+        matrix.loc[cell["case"], cell["torch"]] = "fail:wrong"
+    capsys.readouterr()
+
+    main(["bisect", "--torch", "all", "--thorough", "--offline", "--json", *where])
+    answers = {answer["case"]: answer for answer in json.loads(capsys.readouterr().out)["answers"]}
+    for case, answer in answers.items():
+        shown = [(one["before"], one["after"], one["kind"]) for one in answer["transitions"]]
+        assert shown == in_matrix([(release, matrix.loc[case, release]) for release in releases])
+
+    for before, after in pairwise(releases):
+        _, differences = compare(capsys, before, after, *where)
+        for difference in differences:
+            flips = in_matrix([(release, matrix.loc[difference["case"], release]) for release in (before, after)])
+            decided = {matrix.loc[difference["case"], release] for release in (before, after)}
+            if decided <= {"pass", "xpass", "xfail:wrong", "fail:wrong"}:
+                expected = {"introduced": "broken", "fixed": "fixed"}[flips[0][2]] if flips else None
+                assert (difference["change"] if flips else None) == expected
+                assert bool(flips) == (difference["change"] in ("broken", "fixed"))
+            elif {"error", "skip"} & decided:
+                assert difference["change"] == "cannot say"

@@ -1,0 +1,204 @@
+"""The journal: whole lines only, whoever writes, dies or reads."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.journal import KEYS, SCHEMA, JournalError, JournalWriter, Record, journal_files, read_journal
+
+
+def record(**values: Any) -> Record:
+    return {**dict.fromkeys(KEYS, ""), "schema": SCHEMA, "repeat": 1, "repeats": 1, "extras": [], **values}
+
+
+def read(*paths: Path) -> tuple[list[Record], list[str]]:
+    warnings: list[str] = []
+    return list(read_journal(paths, warnings.append)), warnings
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "journal" / "run.jsonl"
+
+
+def write(path: Path, *records: Record) -> None:
+    journal = JournalWriter(path)
+    for one in records:
+        journal.append(one)
+    journal.close()
+
+
+def test_a_line_per_record_with_all_keys_in_order(path: Path) -> None:
+    write(path, record(case="a", surplus=1), record(case="b"))
+    lines = path.read_text().splitlines()
+    assert [json.loads(line)["case"] for line in lines] == ["a", "b"]
+    assert all(tuple(json.loads(line)) == KEYS for line in lines)
+
+
+@pytest.mark.parametrize("text", ["a\nb", "\r\x00\x1b[31m", "\u2028\x85", "\udc80", "\N{SNOWMAN}", '"}\n{"'])
+def test_any_text_stays_on_its_line(path: Path, text: str) -> None:
+    write(path, record(message=text), record(case="next"))
+    found, warnings = read(path)
+    assert [one["case"] for one in found] == ["", "next"]
+    assert found[0]["message"] == text.encode(errors="replace").decode()
+    assert warnings == []
+
+
+def test_appends_to_what_is_there(path: Path) -> None:
+    write(path, record(case="a"))
+    write(path, record(case="b"))
+    assert [one["case"] for one in read(path)[0]] == ["a", "b"]
+
+
+@pytest.mark.parametrize("keep", [1, 10, -2, -1])
+def test_torn_last_line_is_dropped_with_a_warning(path: Path, keep: int) -> None:
+    write(path, record(case="whole"), record(case="torn"))
+    first, second = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(first + second[:keep])
+    found, warnings = read(path)
+    if keep == -1:  # only its end of line is missing
+        assert [one["case"] for one in found] == ["whole", "torn"]
+    else:
+        assert [one["case"] for one in found] == ["whole"]
+        assert warnings == [f"{path}:2: dropped a torn line"]
+
+
+def test_torn_line_does_not_swallow_the_next(path: Path) -> None:
+    write(path, record(case="torn"))
+    os.truncate(path, path.stat().st_size - 20)
+    write(path, record(case="after"))
+    found, warnings = read(path)
+    assert [one["case"] for one in found] == ["after"]
+    assert warnings == [f"{path}:1: dropped a torn line"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"\xff\xfe\n", b"[1]\n", b"null\n", b'{"schema": 1}\n', b'{"schema": "x"}\n', b'{"case": "a"}\n', b"\0\0\n"],
+)
+def test_line_that_is_no_record_is_dropped_with_a_warning(path: Path, line: bytes) -> None:
+    write(path, record(case="a"))
+    with path.open("ab") as file:
+        file.write(line)
+    write(path, record(case="b"))
+    found, warnings = read(path)
+    assert [one["case"] for one in found] == ["a", "b"]
+    assert len(warnings) == 1
+    assert f"{path}:2: dropped" in warnings[0]
+
+
+def test_empty_lines_are_nothing(path: Path) -> None:
+    write(path, record(case="a"))
+    with path.open("ab") as file:
+        file.write(b"\n\n")
+    assert len(read(path)[0]) == 1
+    assert read(path)[1] == []
+
+
+def test_newer_schema_is_refused(path: Path) -> None:
+    write(path, record(), record(schema=SCHEMA + 1))
+    with pytest.raises(JournalError, match=rf"run\.jsonl:2: journal schema {SCHEMA + 1} is newer than {SCHEMA}"):
+        read(path)
+
+
+def test_journal_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(JournalError, match="cannot be read: No such file"):
+        read(tmp_path / "none.jsonl")
+
+
+def test_files_of_a_folder_in_order(tmp_path: Path) -> None:
+    for name in ("b.jsonl", "a.jsonl", "note.txt"):
+        (tmp_path / name).touch()
+    assert [path.name for path in journal_files(tmp_path)] == ["a.jsonl", "b.jsonl"]
+    assert journal_files(tmp_path / "none") == []
+
+
+class TestUnwritable:
+    def test_folder(self, tmp_path: Path) -> None:
+        with pytest.raises(JournalError, match="cannot be written: Is a directory"):
+            JournalWriter(tmp_path)
+
+    def test_below_a_file(self, tmp_path: Path) -> None:
+        (tmp_path / "file").touch()
+        with pytest.raises(JournalError, match="cannot be written"):
+            JournalWriter(tmp_path / "file" / "journal.jsonl")
+
+    def test_full_disk(self) -> None:
+        journal = JournalWriter(Path("/dev/full"))
+        with pytest.raises(JournalError, match="/dev/full: cannot be written: No space left on device; free space"):
+            journal.append(record())
+        journal.close()
+
+    def test_pipe(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "pipe")
+        journal = JournalWriter(tmp_path / "pipe")
+        with pytest.raises(JournalError, match="cannot be written: Illegal seek"):
+            journal.append(record())
+        journal.close()
+
+    def test_line_that_does_not_fit_leaves_nothing(self, path: Path) -> None:
+        """A disk that fills in the middle of a line: the file is as it was."""
+        write(path, record(case="a"))
+        size = path.stat().st_size
+        script = (
+            "import sys, resource; from pathlib import Path; sys.path.insert(0, sys.argv[2])\n"
+            "from test_journal import *\n"
+            f"resource.setrlimit(resource.RLIMIT_FSIZE, ({size + 100}, {size + 100}))\n"
+            "write(Path(sys.argv[1]), record(case='b'))"
+        )
+        command = [sys.executable, "-c", script, str(path), str(Path(__file__).parent)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert "JournalError" in done.stderr
+        assert path.stat().st_size == size
+
+
+_WRITER = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from test_journal import JournalWriter, record
+journal = JournalWriter(Path(sys.argv[1]))
+for number in range(int(sys.argv[3])):
+    journal.append(record(case=f"{sys.argv[4]}-{number}", message="x" * 3000))
+    print(number, flush=True)
+"""
+
+
+def writer(path: Path, count: int, name: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", _WRITER, str(path), str(Path(__file__).parent), str(count), name]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def test_many_writers_of_one_file(path: Path) -> None:
+    processes = [writer(path, 200, name) for name in "abc"]
+    for process in processes:
+        process.communicate()
+    found, warnings = read(path)
+    assert sorted(one["case"] for one in found) == sorted(f"{name}-{n}" for name in "abc" for n in range(200))
+    assert warnings == []
+
+
+def test_writer_killed_at_any_moment(path: Path) -> None:
+    """What it had said to have written is there."""
+    written: set[str] = set()
+    for name in "abcdef":
+        process = writer(path, 1_000_000, name)
+        assert process.stdout is not None
+        for _ in range(20):
+            written.add(f"{name}-{process.stdout.readline().strip()}")
+        process.send_signal(signal.SIGKILL)
+        written |= {f"{name}-{line.strip()}" for line in process.stdout if line.endswith("\n")}
+        process.wait()
+        process.stdout.close()
+    found, _ = read(path)
+    names = [one["case"] for one in found]
+    assert written <= set(names)
+    assert len(names) == len(set(names))
