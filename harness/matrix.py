@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from pathlib import Path
 
 import pandas as pd
@@ -16,6 +17,7 @@ from packaging.version import InvalidVersion, Version
 
 from harness.case import Case
 from harness.expectation import Where, judge, public
+from harness.garbage import no_collection
 from harness.journal import Record, journal_files, read_journal
 from harness.outcome import Observation, Verdict
 
@@ -54,6 +56,7 @@ def cell_key(record: Record) -> CellKey:
     )
 
 
+@lru_cache(maxsize=4096)
 def public_or_empty(version: str) -> str:
     try:
         return public(version)
@@ -61,6 +64,7 @@ def public_or_empty(version: str) -> str:
         return ""
 
 
+@lru_cache(maxsize=4096)
 def python_minor(version: str) -> str:
     return ".".join(version.split(".")[:2])
 
@@ -77,14 +81,15 @@ def newest(records: Iterable[Record], cases: dict[str, Case]) -> dict[CellKey, R
     series of repeats that was cut off, counts only while the cell has nothing better.
     """
     found: dict[CellKey, Record] = {}
+    ranks: dict[CellKey, tuple[bool, str]] = {}
     for record in records:
         case = cases.get(record["case"])
         if case is not None and record["case_hash"] != case.hash:
             continue
-        key = cell_key(record)
-        known = found.get(key)
-        if known is None or _rank(record) >= _rank(known):
-            found[key] = record
+        key, rank = cell_key(record), _rank(record)
+        known = ranks.get(key)
+        if known is None or rank >= known:
+            ranks[key], found[key] = rank, record
     return {key: _judged(record, cases.get(record["case"])) for key, record in found.items()}
 
 
@@ -116,7 +121,8 @@ class Results:
             JournalError: a journal cannot be read, or is of a newer schema.
         """
         files = journal_files(self.journal_folder)
-        return newest(read_journal(files, warn), {case.id: case for case in cases})
+        with no_collection():
+            return newest(read_journal(files, warn), {case.id: case for case in cases})
 
     def derive(self, cases: list[Case], warn: Callable[[str], None]) -> None:
         """Write `cells.csv` and `matrix.csv` anew, each whole or not at all.

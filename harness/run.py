@@ -24,7 +24,7 @@ from typing import Any
 
 from harness import __version__
 from harness.environments import Environment, EnvironmentFailure, Key, Store
-from harness.isolation import DIE_WITH_PARENT
+from harness.isolation import DIE_WITH_PARENT, Scratch
 from harness.journal import SCHEMA, JournalError, JournalWriter, Record
 from harness.matrix import CellKey, Results, is_complete, public_or_empty
 from harness.outcome import Outcome, Verdict
@@ -186,9 +186,12 @@ class Runner:
     @contextmanager
     def _package(self) -> Iterator[Path]:
         """A folder to put on the path of an environment: this package, and nothing beside it."""
-        with tempfile.TemporaryDirectory(prefix="pt2bugs-path-") as folder:
-            Path(folder, "harness").symlink_to(Path(__file__).resolve().parent)
-            yield Path(folder)
+        scratch = Scratch.create()
+        try:
+            (scratch.path / "harness").symlink_to(Path(__file__).resolve().parent)
+            yield scratch.path
+        finally:
+            scratch.remove()
 
     def _environment(self, work: Work, ahead: threading.Semaphore) -> Environment | None:
         ahead.acquire()
@@ -246,7 +249,7 @@ class Runner:
         option = self.options
         journal = self.journal_path(target)
         start = journal.stat().st_size if journal.exists() else 0
-        with tempfile.TemporaryDirectory(prefix="pt2bugs-run-") as folder:
+        with tempfile.TemporaryDirectory(prefix="shard-", dir=package) as folder:
             selected = Path(folder, "cells.txt")
             selected.write_text("".join(f"{cell.case.path.resolve()}::{cell.name}\n" for cell in cells))
             command = [

@@ -64,9 +64,11 @@ class Matrix:
         self.environ = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("UV_", "PIP_", "PT2BUGS_"))},
             "PT2BUGS_HOME": str(folder / "home"),
+            "TMPDIR": str(folder / "tmp"),
             "PIP_CONFIG_FILE": os.devnull,
             "MATRIX_MARK": self.mark,
         }
+        (folder / "tmp").mkdir()
         self.command = [sys.executable, "-m", "harness.cli", "run", "--torch", "all", "--index", index, "--jobs", "2"]
         for name in ("fine", "half", "dead"):
             bugs = [{"torch": "==2.6.0", "outcome": "wrong"}] if name == "half" else []

@@ -413,8 +413,13 @@ class TestNeighbours:
             suite.case(name, compiles("f"))
         process = suite.start("-n", "2", SUITE_FOLDER=str(suite.folder))
         wait_until((suite.folder / "mark").exists)
-        (worker,) = {_ancestor(pid, process.pid) for pid in suite.processes() if _is_cell(pid)}
-        os.kill(worker, signal.SIGKILL)
+
+        def workers() -> set[int]:
+            return {_ancestor(pid, process.pid) for pid in suite.processes() if _is_cell(pid)}
+
+        # The other worker has its cells, but not for long.
+        wait_until(lambda: len(workers()) == 1)
+        os.kill(workers().pop(), signal.SIGKILL)
         done = suite.finish(process)
         assert {f"{name}::test_a": "pass" for name in "bcd"}.items() <= done.verdicts().items()
         wait_until(lambda: not suite.survivors(), 20)
@@ -427,11 +432,14 @@ class TestNeighbours:
 
 
 def _parent(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:  # it has gone
+        return 0
 
 
 def _ancestor(pid: int, below: int) -> int:
-    while (parent := _parent(pid)) != below:
+    while (parent := _parent(pid)) not in (below, 0):
         pid = parent
     return pid
 

@@ -186,8 +186,9 @@ def test_filters_together(visit: Open) -> None:
 
 
 def test_words_that_the_address_has_and_the_matrix_has_not(visit: Open) -> None:
-    browser = visit("index.html?verdict=sideways&colour=red&submit=1")
+    browser = visit("index.html?verdict=sideways&colour=red&submit=1#matrix-head")
     assert shown(browser) == ALL
+    assert js(browser, "location.search + location.hash") == "#matrix-head"
 
 
 def test_counts_follow_the_filters(visit: Open) -> None:

@@ -87,7 +87,7 @@ class Site:
         ]
         return [(change, [one for one in differences if one.change is change]) for change in Change]
 
-    @property
+    @cached_property
     def measured_until(self) -> str:
         """The day of the newest measurement, ISO 8601."""
         return max((square.record["started"] for h in self.histories for square in h.squares.values()), default="")[:10]

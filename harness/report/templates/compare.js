@@ -21,7 +21,10 @@ function section(change, found) {
   const lines = found.map(({ check, before, after }) => {
     const link = make("a", check.name);
     link.href = check.href;
-    return make("tr", "", make("td", "", link, make("br"), make("small", check.title)), make("td", before), make("td", after));
+    const cells = [make("td", "", link, make("br"), make("small", check.title)), make("td", before), make("td", after)];
+    cells[1].dataset.name = "before";
+    cells[2].dataset.name = "after";
+    return make("tr", "", ...cells);
   });
   const table = make("table", "", make("thead", "", head), make("tbody", "", ...lines));
   table.className = "plain";

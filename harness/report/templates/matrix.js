@@ -37,7 +37,7 @@ function apply() {
   count(shown);
   if (current.closest("[hidden]")) makeCurrent(shown.length ? shown[0].element.cells[1] : current);
   const query = new URLSearchParams(Object.entries(wanted).filter(([, value]) => value)).toString();
-  history.replaceState(null, "", query ? `?${query}` : location.pathname);
+  history.replaceState(null, "", (query ? `?${query}` : location.pathname) + location.hash);
 }
 
 function count(shown) {
