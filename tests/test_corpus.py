@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -39,7 +40,12 @@ def test_life(verdicts: str, words: str) -> None:
 
 def test_page(tmp_path: Path) -> None:
     for number, component, symptom in ((1, "dynamo", "crash"), (2, "dynamo", "hang"), (3, "inductor", "crash")):
-        settings = {"component": component, "symptom": symptom, "title": f"a | b {number}", "guard": number == 3}
+        settings: dict[str, Any] = {
+            "component": component,
+            "symptom": symptom,
+            "title": f"a | b {number}",
+            "guard": number == 3,
+        }
         (tmp_path / f"pytorch_{number}.py").write_text(case_text('"""Why."""\ndef test_a(): pass\n', **settings))
     (tmp_path / "left_out.toml").write_text('[pytorch_9]\nissue = "https://example.org/9"\nwhy = "needs a GPU"\n')
     page = corpus_page(load_cases([tmp_path]), cells(("2.9.1", "xfail")), [tmp_path])

@@ -8,7 +8,19 @@ from pathlib import Path
 
 import pytest
 
-INSIDE = ("outcome", "case", "extras", "expectation", "places", "plan", "journal", "isolation", "cell", "warmup", "plugin")
+INSIDE = (
+    "outcome",
+    "case",
+    "extras",
+    "expectation",
+    "places",
+    "plan",
+    "journal",
+    "isolation",
+    "cell",
+    "warmup",
+    "plugin",
+)
 ALLOWED = {
     "harness",
     "pytest",
