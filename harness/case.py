@@ -10,6 +10,7 @@ import ast
 import difflib
 import hashlib
 import json
+import os
 import re
 import signal
 import sys
@@ -23,6 +24,7 @@ from typing import Any
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from harness.extras import EXTRAS
+from harness.garbage import no_collection
 from harness.outcome import BAD, Outcome
 
 if sys.version_info >= (3, 11):
@@ -109,6 +111,10 @@ class CaseError(Exception):
         self.path, self.line, self.problem = path, line, problem
         where = f"{path}:{line}" if line else f"{path}"
         super().__init__(f"{where}: {problem}")
+
+    def __reduce__(self) -> tuple[type[CaseError], tuple[Path, int | None, str]]:
+        # The default would make a copy from the message alone.
+        return type(self), (self.path, self.line, self.problem)
 
 
 @dataclass(frozen=True)
@@ -511,9 +517,28 @@ def load_cases(roots: Iterable[Path]) -> list[Case]:
         CaseError: a file breaks the contract, or two files have one id.
     """
     cases: dict[str, Case] = {}
-    for path in dict.fromkeys(find_case_files(roots)):
-        add_unique(cases, parse_case(path))
+    with no_collection():
+        for case in _parse_all(list(dict.fromkeys(find_case_files(roots)))):
+            add_unique(cases, case)
     return [cases[id_] for id_ in sorted(cases)]
+
+
+_MANY = 400
+"""Files from which on it pays to start processes that parse them."""
+
+
+def _parse_all(paths: list[Path]) -> Iterator[Case]:
+    cores = len(os.sched_getaffinity(0))
+    if len(paths) < _MANY or cores == 1:
+        yield from map(parse_case, paths)
+        return
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    # Ctrl-C is for us alone to hear.
+    ignore = (signal.SIGINT, signal.SIG_IGN)
+    with ProcessPoolExecutor(min(cores, 8), get_context("fork"), signal.signal, ignore) as pool:
+        yield from pool.map(parse_case, paths, chunksize=50)
 
 
 def add_unique(cases: dict[str, Case], case: Case) -> None:

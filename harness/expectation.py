@@ -41,10 +41,15 @@ def public(version: str) -> str:
     return Version(version).public
 
 
-@lru_cache(maxsize=65536)
 def _contains(specifiers: SpecifierSet, version: str) -> bool:
+    # To hash a set takes longer than to ask it. Most are empty, and contain everything.
+    return len(specifiers) == 0 or _contains_text(str(specifiers), version)
+
+
+@lru_cache(maxsize=65536)
+def _contains_text(specifiers: str, version: str) -> bool:
     # Nightlies and release candidates are releases like any other here.
-    return specifiers.contains(version, prereleases=True)
+    return SpecifierSet(specifiers).contains(version, prereleases=True)
 
 
 def is_available(case: Case, torch: str) -> bool:

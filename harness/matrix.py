@@ -100,7 +100,7 @@ def _rank(record: Record) -> tuple[bool, str]:
 def _judged(record: Record, case: Case | None) -> Record:
     if case is None or record["verdict"] in (Verdict.FLAKY, Verdict.ERROR) or not record["torch"]:
         return record
-    if record["check"] not in {check.name for check in case.checks}:
+    if all(check.name != record["check"] for check in case.checks):
         return record
     where = Where(public(record["torch"]), record["python"], record["device"], record["backend"])
     verdict = judge(case, record["check"], where, Observation.from_dict(record)).verdict
@@ -136,6 +136,7 @@ class Results:
         write_csv(matrix_table(cells, cases), self.folder / "matrix.csv")
 
 
+@lru_cache(maxsize=4096)
 def version_key(version: str) -> Version:
     return Version(version or "0")
 

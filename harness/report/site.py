@@ -160,9 +160,8 @@ def reason(case: Case, record: Record) -> str:
 
 def reproduce(history: History, release: str) -> str:
     """The command that runs a cell again."""
-    case, check, device, backend = history.cell.key
+    case, _, device, backend = history.cell.key
     extra = "".join(f" --extra {name}" for name in history.extras.split("+") if name)
-    assert check in {one.name for one in history.cell.case.checks}
     return f"pt2bugs run {case} --torch {release} --device {device} --backend {backend}{extra} --rerun"
 
 
