@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import metadata
 
 from packaging.specifiers import SpecifierSet
 
@@ -47,6 +46,8 @@ def installed_extras() -> tuple[str, ...]:
 
 
 def _is_installed(distribution: str) -> bool:
+    from importlib import metadata  # a fifth of the start of `pt2bugs list`, which does not ask
+
     try:
         metadata.version(distribution)
     except metadata.PackageNotFoundError:

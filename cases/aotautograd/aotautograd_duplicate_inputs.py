@@ -9,13 +9,12 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
-# guard = true
 # ///
 """When one tensor is passed twice, AOTAutograd must see one input, not two: as two it would count the
 gradient twice in its autograd.Function, and a write to the first would not be seen by reads of the
 second. The deduplicated graph is right only for duplicated arguments, so a guard has to protect it.
 Correct: values, mutations and gradients as in eager for duplicates, for different tensors afterwards,
-and for duplicates again. Tried: gradients, a data update, a metadata update; it fails nowhere. Source:
+and for duplicates again. On torch 2.0 a write to one of the duplicates gives other values. Source:
 PR 85301.
 """
 

@@ -9,13 +9,13 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
-# guard = true
 # ///
 """transpose_ on a graph input changes sizes and strides of the caller's tensor, not its data. A functional
 graph cannot express that; AOTAutograd classifies it as a metadata mutation and replays it on the
 caller's tensor after the graph (as_strided_), alone or together with a data mutation of the same input.
-Correct: shape, strides, values and gradients of every input and output as in eager. Source: PR 89532. It
-fails nowhere; Dynamo may break the graph at t_ of an input that is written to as well.
+Correct: shape, strides, values and gradients of every input and output as in eager. Source: PR 89532. On
+torch 2.0 the gradient comes back in the old shape. Dynamo may break the graph at t_ of an input that is
+written to as well.
 """
 
 from collections.abc import Callable

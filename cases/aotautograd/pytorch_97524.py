@@ -9,6 +9,7 @@
 # symptom = "backend-failure"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# requires-torch = ">=2.1"
 # guard = true
 # ///
 """`aten.convolution_backward` returns None for every False of its output_mask; its schema says Tensor.
