@@ -7,6 +7,7 @@ import errno
 import fcntl
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from operator import itemgetter
 from pathlib import Path
@@ -123,6 +124,59 @@ def read_journal(paths: Iterable[Path], warn: Callable[[str], None]) -> Iterator
                         yield record
         except OSError as error:
             raise JournalError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def read_newest(paths: Iterable[Path], warn: Callable[[str], None]) -> Iterator[Record]:
+    """The records less those that have no say any more: where a later one of their file has the same cell,
+    program, torch, repeat and verdict.
+
+    Most lines of a journal that has grown for long are such, and are not parsed at all.
+
+    Raises:
+        JournalError: as `read_journal`.
+    """
+    for path in paths:
+        try:
+            with path.open("rb") as lines:
+                wanted = _newest_numbers(lines)
+                lines.seek(0)
+                for number, line in enumerate(lines, 1):
+                    if number in wanted and (record := _parse(path, number, line, warn)):
+                        yield record
+        except OSError as error:
+            raise JournalError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _newest_numbers(lines: Iterable[bytes]) -> set[int]:
+    """Numbers, from 1, of the lines with a say, and of those that are not as `JournalWriter` writes them."""
+    strange: set[int] = set()
+    newest: dict[tuple[bytes | Any, ...], tuple[bytes, int]] = {}
+    for number, line in enumerate(lines, 1):
+        head = _HEAD.match(line)
+        # The quotes of this would be escaped in a string: a line with such an end was not cut off.
+        if head is None or not line.endswith(b'"}\n') or line.rfind(b', "harness": "', -80) < 0:
+            strange.add(number)
+            continue
+        started, subject = head[1], head.group(2, 3, 4, 5, 6)
+        known = newest.get(subject)
+        if known is None or started >= known[0]:
+            newest[subject] = (started, number)
+    return strange | {number for _, number in newest.values()}
+
+
+def _head() -> re.Pattern[bytes]:
+    """Matches the start of a whole line; its groups are `started`, then what the line is about."""
+    text = r'"[^"\\]*"'
+    pattern = rf'\{{"schema": {SCHEMA}, '
+    pattern += rf'"run_id": {text}, "started": ({text}), '
+    pattern += rf'("case": {text}, "check": {text}, "case_hash": {text}, "torch": {text}), "torch_git": {text}, '
+    pattern += rf'"python": ({text}), "platform": {text}, "device": ({text}), "device_name": {text}, '
+    pattern += rf'"cpu_capability": {text}, ("backend": {text}, "extras": \[[^\]]*\], "repeat": \d+, "repeats": \d+), '
+    pattern += rf'"outcome": {text}, "verdict": ({text}), '
+    return re.compile(pattern.encode())
+
+
+_HEAD = _head()
 
 
 def _parse(path: Path, number: int, line: bytes, warn: Callable[[str], None]) -> Record | None:

@@ -18,7 +18,7 @@ from packaging.version import InvalidVersion, Version
 from harness.case import Case
 from harness.expectation import Where, judge, public
 from harness.garbage import no_collection
-from harness.journal import Record, journal_files, read_journal
+from harness.journal import Record, journal_files, read_newest
 from harness.outcome import Observation, Verdict
 
 CELL_COLUMNS = [
@@ -122,7 +122,7 @@ class Results:
         """
         files = journal_files(self.journal_folder)
         with no_collection():
-            return newest(read_journal(files, warn), {case.id: case for case in cases})
+            return newest(read_newest(files, warn), {case.id: case for case in cases})
 
     def derive(self, cases: list[Case], warn: Callable[[str], None]) -> None:
         """Write `cells.csv` and `matrix.csv` anew, each whole or not at all.

@@ -65,22 +65,16 @@ def prepare(threads: int, probe_isa: bool, fallback: Path) -> dict[str, Any]:
     # import, and kernels under TORCHINDUCTOR_CACHE_DIR, which every cell has of its own.
     os.environ["TMPDIR"] = str(memory.folder)
     tempfile.tempdir = None
-    if memory.known.get("vec_isa_ok"):
-        os.environ["TORCHINDUCTOR_VEC_ISA_OK"] = "1"
     import torch
 
     for name in _MODULES:
         # Not every release has every module; a compiler that does not import shows in the canary.
         with contextlib.suppress(Exception):
             importlib.import_module(name)
-    if memory.known.get("vec_isa_ok"):
-        with contextlib.suppress(Exception):
-            # Releases before 2.7 do not read the variable.
-            importlib.import_module("torch._inductor.config").cpp.vec_isa_ok = True
     torch.set_num_threads(threads)
-    if probe_isa and not memory.known.get("vec_isa_ok"):
+    if probe_isa:
         with contextlib.suppress(Exception):
-            memory.keep(vec_isa_ok=_probe_vector_isa())
+            _probe_vector_isa(memory)
     return {
         "torch": torch.__version__,
         "torch_git": torch.version.git_version or "",
@@ -107,25 +101,50 @@ def cpu_name() -> str:
     return found[1] if found else platform.processor() or platform.machine()
 
 
-def _probe_vector_isa() -> bool:
-    """Have Inductor find the vector ISA of this CPU; it keeps the answer in this process.
+def _probe_vector_isa(memory: _Memory) -> None:
+    """Have Inductor find the vector ISA of this CPU; it keeps the answer in this process and its children.
 
-    Returns:
-        Whether every ISA that the CPU lists also compiled and loaded, so that a later process of the
-        same environment may take that for granted.
+    It compiles and loads a library per ISA, each load in a Python of its own that imports torch. What worked
+    once in this environment, on this CPU and with this compiler is remembered; what did not is tried again.
     """
     try:
         isa: Any = importlib.import_module("torch._inductor.cpu_vec_isa")
     except ImportError:  # before torch 2.5
         isa = importlib.import_module("torch._inductor.codecache")
-    accepted = list(isa.valid_vec_isa_list())
-    isa.pick_vec_isa()
-    flags = getattr(isa, "x86_isa_checker", None)
-    if flags is None or not accepted:
-        return False
-    listed = set(flags())
-    candidates = [one for one in isa.supported_vec_isa_list if set(str(one).split()) <= listed]
-    return {str(one) for one in candidates} == {str(one) for one in accepted}
+    if hasattr(isa.VecISA, "check_build"):
+        worked = _remember_builds(isa, set(memory.known.get("isa_builds", ())))
+        memory.keep(isa_builds=sorted(worked))
+        return
+    # Before torch 2.5 a probe cannot be told from its result; there is only a setting that takes it for granted.
+    config: Any = importlib.import_module("torch._inductor.config")
+    setting = config.cpp.vec_isa_ok
+    config.cpp.vec_isa_ok = memory.known.get("vec_isa_ok") or setting
+    try:
+        accepted = {str(one) for one in isa.valid_vec_isa_list()}
+    finally:
+        config.cpp.vec_isa_ok = setting
+    flags = set(_cpu_flags().split())
+    if {str(one) for one in isa.supported_vec_isa_list if str(one) in flags} == accepted:
+        memory.keep(vec_isa_ok=True)
+
+
+def _remember_builds(isa: Any, worked: set[str]) -> set[str]:
+    """Probe with those builds skipped that are known to work; returns all that work."""
+    original = isa.VecISA.check_build
+
+    def check_build(self: Any, code: str) -> bool:
+        key = hashlib.sha256(f"{self.build_arch_flags()}\0{code}".encode()).hexdigest()[:16]
+        if key not in worked and original(self, code):
+            worked.add(key)
+        return key in worked
+
+    isa.VecISA.check_build = check_build
+    try:
+        isa.valid_vec_isa_list()
+        isa.pick_vec_isa()
+    finally:
+        isa.VecISA.check_build = original
+    return worked
 
 
 class _Memory:
