@@ -57,8 +57,8 @@ def check_header(case: Case) -> Finding:
     for bug in case.bugs:
         if bug.outcome in (Outcome.RAISE, Outcome.WRONG) and not (bug.error and bug.match):
             problems.append(f"the entry in line {bug.line} needs error and match")
-        if bug.outcome is Outcome.CRASH and not bug.signal:
-            problems.append(f"the entry in line {bug.line} needs signal")
+        if bug.outcome is Outcome.CRASH and not (bug.signal or bug.match):
+            problems.append(f"the entry in line {bug.line} needs signal, or match where it varies")
     return Finding("header", not problems, "; ".join(problems))
 
 

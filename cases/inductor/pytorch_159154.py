@@ -13,6 +13,7 @@
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.5,<2.9"
 # outcome = "crash"
+# match = "died by SIG(SEGV|ABRT)"
 # ///
 """The C++ backend fuses the loops of a producer, a reduction and a consumer and keeps the intermediate in a
 local buffer. It sizes that buffer by the innermost loop alone (32 elements), while the kernel writes 32 x 32

@@ -7,12 +7,11 @@ gives the right answer, else 0, and the words are in `extra_info`. A cell withou
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
 from typing import Any
 
 from harness.export import Selected
-from harness.export.json import records
+from harness.export.json import one_per_line, records
 from harness.outcome import Verdict
 
 _NO_ANSWER = (Verdict.SKIP, Verdict.ERROR)
@@ -67,5 +66,4 @@ def _runner(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def render(selected: Selected) -> bytes:
-    found = [record_of(row) for row in records(selected) if row["verdict"] not in _NO_ANSWER]
-    return (json.dumps(found, ensure_ascii=False, indent=1) + "\n").encode()
+    return one_per_line(record_of(row) for row in records(selected) if row["verdict"] not in _NO_ANSWER)

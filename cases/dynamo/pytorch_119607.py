@@ -1,0 +1,46 @@
+# /// script
+# requires-python = ">=3.10"
+# dependencies = ["torch==2.2.2", "numpy<2", "setuptools"]
+#
+# [tool.pt2bugs]
+# issue = "https://github.com/pytorch/pytorch/issues/119607"
+# title = "The parameters of a compiled module are never freed"
+# component = "dynamo"
+# symptom = "memory"
+# devices = ["cpu", "cuda"]
+# backends = ["eager"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.1,<2.4"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "parameter still alive after its module was deleted and collected"
+# ///
+"""The captured graph owned the module's parameters, and the code cache that owned the graph hung on a
+code object that outlives the module, guards and all; deleting the module and its compiled wrapper left a
+full copy of the weights behind, for good. Correct: with the last user reference gone, a collection frees
+module and parameters. Source: issue 119607 (also 122969, 104095).
+"""
+
+import gc
+import weakref
+
+import torch
+
+
+def parameter_of_used_module(device: str, backend: str) -> weakref.ref:
+    torch.manual_seed(0)
+    module = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU()).to(device)
+    x = torch.ones(3, device=device)
+    torch.testing.assert_close(torch.compile(module, backend=backend)(x), module(x))
+    return weakref.ref(module[0].weight)
+
+
+def test_parameters_are_freed(device: str, backend: str) -> None:
+    parameter = parameter_of_used_module(device, backend)
+    gc.collect()
+    assert parameter() is None, "parameter still alive after its module was deleted and collected"
+
+
+if __name__ == "__main__":
+    test_parameters_are_freed("cpu", "eager")

@@ -1,0 +1,64 @@
+# /// script
+# requires-python = ">=3.10"
+# dependencies = ["torch==2.15.0", "numpy", "setuptools"]
+#
+# [tool.pt2bugs]
+# issue = "https://github.com/pytorch/pytorch/issues/128319"
+# title = "A counter attribute of an nn.Module recompiles its forward on every call"
+# component = "dynamo"
+# symptom = "recompilation"
+# devices = ["cpu", "cuda"]
+# backends = ["eager"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.1,<2.5"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "compiled [4-6] times for 6 calls"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.8"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "compiled [4-6] times for 6 calls"
+# ///
+"""Dynamo specializes on integer attributes of a module, so a step counter that forward increments fails
+its guard at each call: every call compiles, until the limit, then the frame runs uncompiled. Fixed for
+some releases, then brought back for consistency with built-in modules, with an option to switch it off
+(allow_unspec_int_on_nn_module). Correct: an integer that was seen to change becomes symbolic, as one
+argument does: at most three compilations (0, 1 and any). Source: issue 128319, PRs 142829 and 155099.
+"""
+
+import torch
+
+
+class Counter(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps = 0
+        self.linear = torch.nn.Linear(2, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.steps += 1
+        return self.linear(x)
+
+
+def test_counter_does_not_recompile(device: str) -> None:
+    torch.manual_seed(0)
+    compilations = []
+
+    def backend(graph_module, example_inputs):
+        compilations.append(graph_module)
+        return graph_module
+
+    module = Counter().to(device)
+    compiled = torch.compile(module, backend=backend)
+    x = torch.ones(1, 2, device=device)
+    for _ in range(6):
+        torch.testing.assert_close(compiled(x), module.linear(x))
+    assert module.steps == 6, f"counter is {module.steps} after 6 calls"
+    assert len(compilations) <= 3, f"compiled {len(compilations)} times for 6 calls"
+
+
+if __name__ == "__main__":
+    test_counter_does_not_recompile("cpu")
