@@ -115,7 +115,9 @@ def _pattern(seen: Observation) -> str:
         return ""
     lines = [line.strip() for line in seen.message.splitlines()]
     lines = [line for line in lines if line and not _BOILERPLATE.match(line)]
-    told = next((line for line in lines if re.search(r"\w(Error|Exception): .", line)), lines[0] if lines else "")
+    if not lines:
+        return "^$"
+    told = next((line for line in lines if re.search(r"\w(Error|Exception): .", line)), lines[0])
     told = re.sub(r"^(.*?\b\w+(Error|Exception): )+(?=.)", "", told)[:90].strip()
     return re.sub(r"(\\?-)?\d+(\\\.\d+)?", r"\\d+", re.escape(told)).replace(r"\ ", " ")
 

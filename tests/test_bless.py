@@ -161,3 +161,10 @@ def test_an_entry_that_shows_twice_is_repeated(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["plain", r"a\d+ b", "it's \\d", 'a "quoted" \\ text', "üñ"])
 def test_strings_survive_toml(text: str) -> None:
     assert tomllib.loads(f"x = {toml_string(text)}")["x"] == text
+
+
+def test_a_failure_without_words_is_told_by_having_none(tmp_path: Path) -> None:
+    records = measured(("2.5.1", "pass"), ("2.6.0", "pass"))
+    records[-1] |= {"outcome": "raise", "error_type": "AssertionError", "message": "\n"}
+    (entry,) = entries_of(write(tmp_path), records)
+    assert entry.face.match == "^$"
