@@ -116,7 +116,7 @@ def _pattern(seen: Observation) -> str:
     lines = [line.strip() for line in seen.message.splitlines()]
     lines = [line for line in lines if line and not _BOILERPLATE.match(line)]
     if not lines:
-        return "^$"
+        return r"^\s*($|You can suppress|Set TORCH)"
     told = next((line for line in lines if re.search(r"\w(Error|Exception): .", line)), lines[0])
     told = re.sub(r"^(.*?\b\w+(Error|Exception): )+(?=.)", "", told)[:90].strip()
     return re.sub(r"(\\?-)?\d+(\\\.\d+)?", r"\\d+", re.escape(told)).replace(r"\ ", " ")

@@ -379,9 +379,9 @@ def _error_record(cell: Cell, key: Key, run_id: str, words: str) -> Record:
     }
 
 
-def default_jobs() -> int:
-    """As many pytest processes as cores: a cell has one thread."""
-    return len(os.sched_getaffinity(0))
+def default_jobs(threads: int = 1) -> int:
+    """As many pytest processes as cores, or fewer where a cell has several threads: no core has two to run."""
+    return max(1, len(os.sched_getaffinity(0)) // threads)
 
 
 def current_target() -> Target:

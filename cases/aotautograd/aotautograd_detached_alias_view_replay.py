@@ -12,7 +12,7 @@
 # requires-torch = ">=2.4"
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.4,<2.7"
+# torch = "<2.7"
 # outcome = "raise"
 # error = "TypeError"
 # match = '_functionalize_apply_view_metas'

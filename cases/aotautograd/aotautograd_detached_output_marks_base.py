@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.15.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/pull/195357"
@@ -11,7 +11,6 @@
 # backends = ["aot_eager", "inductor"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.1"
 # backend = "inductor"
 # outcome = "raise"
 # error = "RuntimeError"

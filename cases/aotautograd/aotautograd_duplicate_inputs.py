@@ -1,6 +1,6 @@
 # /// script
-# requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# requires-python = ">=3.10,<3.11"
+# dependencies = ["torch==2.0.1", "numpy<2", "setuptools<70"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/pull/85301"
@@ -9,6 +9,13 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# check = "test_write"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = 'Tensor\-likes are not close!'
 # ///
 """When one tensor is passed twice, AOTAutograd must see one input, not two: as two it would count the
 gradient twice in its autograd.Function, and a write to the first would not be seen by reads of the

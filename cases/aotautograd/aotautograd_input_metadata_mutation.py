@@ -1,6 +1,6 @@
 # /// script
-# requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# requires-python = ">=3.10,<3.11"
+# dependencies = ["torch==2.0.1", "numpy<2", "setuptools<70"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/pull/89532"
@@ -9,6 +9,13 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# check = "test_metadata"
+# outcome = "raise"
+# error = "RuntimeError"
+# match = 'Function CompiledFunctionBackward returned an invalid gradient at index \d+ \- got \[\d+, \d+\] but'
 # ///
 """transpose_ on a graph input changes sizes and strides of the caller's tensor, not its data. A functional
 graph cannot express that; AOTAutograd classifies it as a metadata mutation and replays it on the

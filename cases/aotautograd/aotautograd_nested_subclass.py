@@ -13,7 +13,7 @@
 # requires-torch = ">=2.2"
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.2,<2.5"
+# torch = "<2.5"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = 'keys of the mappings do not match'

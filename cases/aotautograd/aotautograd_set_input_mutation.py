@@ -1,6 +1,6 @@
 # /// script
-# requires-python = ">=3.10"
-# dependencies = ["torch==2.2.2", "numpy<2", "setuptools"]
+# requires-python = ">=3.10,<3.12"
+# dependencies = ["torch==2.1.2", "numpy<2", "setuptools<70"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/pull/111554"
@@ -11,17 +11,32 @@
 # backends = ["aot_eager"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.1,<2.2"
+# torch = "<2.2"
 # check = "test_adopt_and_write"
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
 # match = 'does not yet handle non-differentiable view input mutations'
 #
 # [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# check = "test_adopt"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "the input does not share its new storage"
+#
+# [[tool.pt2bugs.bug]]
 # torch = ">=2.1,<2.3"
+# check = "test_adopt"
 # outcome = "raise"
 # error = "AssertionError"
-# match = '^$'
+# match = '^\s*($|You can suppress|Set TORCH)'
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.2,<2.3"
+# check = "test_adopt_and_write"
+# outcome = "raise"
+# error = "AssertionError"
+# match = '^\s*($|You can suppress|Set TORCH)'
 # ///
 """set_ gives the caller's tensor another storage, which neither copy_ nor as_strided_ can replay;
 AOTAutograd tracks it as a mutation of its own kind. Correct: afterwards the input has the size, strides

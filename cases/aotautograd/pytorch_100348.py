@@ -1,6 +1,6 @@
 # /// script
-# requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# requires-python = ">=3.10,<3.11"
+# dependencies = ["torch==2.0.1", "numpy<2", "setuptools<70"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/100348"
@@ -9,6 +9,13 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager", "inductor"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# backend = "inductor"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = '^\s*($|You can suppress|Set TORCH)'
 # ///
 """Inductor lowers detach to nothing, so the graph returned one buffer for the loss and its detached copy,
 and marking that one object non-differentiable took the gradient from the loss: backward() raised.

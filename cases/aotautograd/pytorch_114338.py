@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.3.1", "numpy", "setuptools"]
+# dependencies = ["torch==2.4.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/114338"
@@ -11,7 +11,7 @@
 # backends = ["aot_eager", "inductor"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.1,<2.6"
+# torch = "<2.5"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = 'requires_grad\) is \('

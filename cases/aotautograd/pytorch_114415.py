@@ -12,7 +12,6 @@
 # requires-torch = ">=2.2"
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.2"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = 'Tensor-likes are not equal'

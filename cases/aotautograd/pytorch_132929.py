@@ -11,7 +11,6 @@
 # backends = ["aot_eager"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.1"
 # outcome = "raise"
 # error = "RuntimeError"
 # match = "differentiated Tensors? .*appears? to not have been used in the graph"

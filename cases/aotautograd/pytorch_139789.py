@@ -11,7 +11,6 @@
 # backends = ["aot_eager"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.1"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "Greatest absolute difference: 2.0"

@@ -11,7 +11,7 @@
 # backends = ["aot_eager"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.1,<2.13"
+# torch = "<2.13"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "in-place true division of int64 accepted"

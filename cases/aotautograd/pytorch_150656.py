@@ -12,7 +12,7 @@
 # backends = ["aot_eager", "inductor"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.1,<2.6"
+# torch = "<2.7"
 # check = "test_embedding"
 # backend = "inductor"
 # outcome = "raise"
@@ -20,7 +20,7 @@
 # match = 'LoweringException: AssertionError'
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.6,<2.8"
+# torch = ">=2.7,<2.8"
 # check = "test_embedding"
 # backend = "inductor"
 # outcome = "raise"
@@ -28,7 +28,7 @@
 # match = 'LoweringException: AssertionError'
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.1,<2.2"
+# torch = "<2.2"
 # check = "test_embedding_bag_dynamic"
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"

@@ -13,7 +13,7 @@
 # labels = ["gradient"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.1,<2.13"
+# torch = "<2.13"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "gradient lost its graph"

@@ -11,7 +11,6 @@
 # backends = ["aot_eager"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.1"
 # outcome = "raise"
 # error = "RuntimeError"
 # match = 'is a view and is being modified inplace'

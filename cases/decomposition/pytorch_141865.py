@@ -11,7 +11,6 @@
 # backends = ["inductor"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.1"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "compiled Linear accepted a float16 input"

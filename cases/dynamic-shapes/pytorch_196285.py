@@ -16,6 +16,12 @@
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = 'SymNodeVariable\(\) is not a constant'
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# outcome = "raise"
+# error = "torch._dynamo.exc.InternalTorchDynamoError"
+# match = "^$"
 # ///
 """list.pop asks Dynamo's variable for a Python constant, and a position computed from a dynamic size is a
 SymNode, not a constant: the error is meant for internal use and escapes as an internal error instead of a

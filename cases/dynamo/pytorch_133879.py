@@ -12,14 +12,14 @@
 # timeout = 30
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.1,<2.5"
+# torch = "<2.5"
 # check = "test_zip_with_count"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = "count in skip_files|zip.*CountIteratorVariable"
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.1,<2.5"
+# torch = "<2.5"
 # check = "test_zip_with_generator"
 # outcome = "timeout"
 #

@@ -11,14 +11,14 @@
 # backends = ["eager"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.1,<2.9"
+# torch = "<2.9"
 # check = "test_list_twice"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "Greatest absolute difference: 3.0"
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.1,<2.9"
+# torch = "<2.9"
 # check = "test_reversed_is_exhausted"
 # outcome = "raise"
 # error = "TypeError"

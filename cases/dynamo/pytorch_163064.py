@@ -12,14 +12,6 @@
 #
 # [[tool.pt2bugs.bug]]
 # check = "test_call_before_move"
-# device = "cuda"
-# torch = ">=2.2,<2.12"
-# outcome = "crash"
-# signal = "SIGSEGV"
-#
-# [[tool.pt2bugs.bug]]
-# check = "test_call_before_move"
-# device = "cpu"
 # torch = "<2.5"
 # outcome = "wrong"
 # error = "AssertionError"
@@ -41,11 +33,17 @@
 #
 # [[tool.pt2bugs.bug]]
 # check = "test_call_before_cast"
-# device = "cpu"
 # torch = ">=2.2,<2.12"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "Tensor-likes are not close"
+#
+# [[tool.pt2bugs.bug]]
+# check = "test_call_before_move"
+# device = "cuda"
+# torch = ">=2.2,<2.12"
+# outcome = "crash"
+# signal = "SIGSEGV"
 # ///
 """Module.to(accelerator) changes parameters in place: the same Parameter objects with other data. Guards that
 watch the module only let the second compilation reuse the kernel of the first, which then reads device memory

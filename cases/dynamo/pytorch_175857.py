@@ -11,7 +11,7 @@
 # backends = ["eager"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.6,<2.10"
+# torch = ">=2.5,<2.10"
 # outcome = "raise"
 # error = "AssertionError"
 # match = "Guard check failed"

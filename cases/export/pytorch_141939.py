@@ -25,7 +25,7 @@
 # match = 'nonexistent target layers\.slice'
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.3,<2.4"
+# torch = "<2.4"
 # outcome = "raise"
 # error = "RuntimeError"
 # match = "Expected positional argument for parameter"

@@ -13,7 +13,7 @@
 # compiles = false
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.6,<2.8"
+# torch = "<2.8"
 # outcome = "raise"
 # error = "torch._dynamo.exc.UserError"
 # match = "!= 9223372036854775807"

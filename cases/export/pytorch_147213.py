@@ -13,7 +13,7 @@
 # compiles = false
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.2,<2.8"
+# torch = "<2.8"
 # outcome = "raise"
 # error = "IndexError"
 # match = "list index out of range"

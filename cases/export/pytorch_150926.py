@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.9.1", "numpy", "setuptools"]
+# dependencies = ["torch==2.10.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/150926"
@@ -20,14 +20,14 @@
 # match = "Unexpectedly found a <class 'torch.Tensor'> in the outputs"
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.2,<2.5"
+# torch = "<2.5"
 # check = "test_strict"
 # outcome = "raise"
 # error = "AssertionError"
 # match = "Failed to produce a graph during tracing"
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.2,<2.9"
+# torch = "<2.9"
 # check = "test_non_strict"
 # outcome = "raise"
 # error = "RuntimeError"

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.11.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.15.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/166626"
@@ -27,9 +27,15 @@
 # match = "Unhandled FakeTensor Device Propagation for aten.add_.Tensor"
 #
 # [[tool.pt2bugs.bug]]
-# check = "test_compile"
 # backend = "inductor"
-# torch = ">=2.0"
+# torch = "<2.1"
+# outcome = "raise"
+# error = "torch._dynamo.exc.BackendCompilerFailed"
+# match = "Propagation for aten.add.Tensor|on the same device, but found at least two devices, \\S+ and meta"
+#
+# [[tool.pt2bugs.bug]]
+# backend = "inductor"
+# torch = ">=2.12"
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
 # match = "Propagation for aten.add.Tensor|on the same device, but found at least two devices, \\S+ and meta"

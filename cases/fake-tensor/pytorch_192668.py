@@ -13,7 +13,6 @@
 # compiles = false
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.0"
 # check = "test_strides"
 # outcome = "wrong"
 # error = "AssertionError"

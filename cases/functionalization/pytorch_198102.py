@@ -11,7 +11,6 @@
 # backends = ["aot_eager"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.0"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "Tensor-likes are not equal"

@@ -27,7 +27,7 @@
 # match = "^$"
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.5,<2.7"
+# torch = ">=2.5,<2.9"
 # check = "test_grad_of_repeated_slice_update"
 # backend = "inductor"
 # outcome = "wrong"

@@ -12,7 +12,6 @@
 # compiles = false
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.0"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "Tensor-likes are not equal"

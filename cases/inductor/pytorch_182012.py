@@ -19,7 +19,7 @@
 # blocked = true
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.5,<2.13"
+# torch = ">=2.6,<2.13"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "Tensor-likes are not close"

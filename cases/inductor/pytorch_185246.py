@@ -10,7 +10,6 @@
 # devices = ["cpu"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.0"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "bernoulli accepted the probability"

@@ -11,14 +11,14 @@
 # devices = ["cpu", "cuda"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.4,<2.5"
+# torch = ">=2.4,<2.6"
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
 # match = "NameError: name 'max_pool2d_with_ind"
 # blocked = true
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.8,<2.15"
+# torch = ">=2.7,<2.15"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "Tensor-likes are not equal"

@@ -183,7 +183,7 @@ def run_options(arguments: argparse.Namespace) -> Options:
     from harness.run import Options, default_jobs
 
     return Options(
-        jobs=arguments.jobs or default_jobs(),
+        jobs=arguments.jobs or default_jobs(arguments.threads),
         repeat=arguments.repeat,
         confirm=arguments.confirm,
         threads=arguments.threads,
