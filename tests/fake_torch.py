@@ -96,6 +96,14 @@ def manual_seed(seed):
     pass
 
 
+class Generator:
+    def manual_seed(self, seed):
+        pass
+
+
+default_generator = Generator()
+
+
 def set_default_dtype(dtype):
     global _default_dtype
     _default_dtype = dtype

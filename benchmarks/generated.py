@@ -1,0 +1,90 @@
+"""A corpus and a journal of any size, made from the cases of this repository."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+from measure import ROOT
+
+from harness.case import Case, find_case_files, load_cases
+from harness.expectation import Where, expected_bug
+from harness.journal import KEYS, SCHEMA, Record
+
+LINE_LENGTH = 890
+"""Characters of a line: the mean over the first eight releases of this repository's journal."""
+
+
+def write_corpus(folder: Path, count: int) -> None:
+    """`count` case files: those of this repository over and over, under new ids."""
+    for number, source in enumerate(islice(cycle(find_case_files([ROOT / "cases"])), count)):
+        path = folder / source.parent.name / f"generated_{number:05}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(source.read_bytes())
+
+
+def releases(count: int) -> list[str]:
+    """Made-up torch releases, three patch releases to each minor one."""
+    return [f"2.{number // 3}.{number % 3}" for number in range(count)]
+
+
+def write_journal(folder: Path, corpus: Path, lines: int, torch: list[str]) -> int:
+    """About `lines` journal lines: every check in every release, again and again. Returns the number of cells."""
+    checks = [(case, check.name) for case in load_cases([corpus]) for check in case.checks]
+    runs = max(1, lines // (len(checks) * len(torch)))
+    folder.mkdir(parents=True)
+    for release in torch:
+        with (folder / f"torch-{release}-py3.11.jsonl").open("w") as file:
+            rows = [_record(case, check, release) for case, check in checks]
+            for run in range(runs):
+                started = f"2026-01-01T{run // 60:02}:{run % 60:02}:00.000Z"
+                file.writelines(_lines(rows, started))
+    return len(checks) * len(torch)
+
+
+def _lines(rows: list[Record], started: str) -> Iterator[str]:
+    for record in rows:
+        record["started"] = started
+        yield json.dumps(record) + "\n"
+
+
+def _record(case: Case, check: str, torch: str) -> dict[str, Any]:
+    backend = case.backends[0]
+    bug = expected_bug(case, check, Where(torch, "3.11.7", case.devices[0], backend))
+    record: dict[str, Any] = {
+        **dict.fromkeys(KEYS, ""),
+        "schema": SCHEMA,
+        "run_id": "20260101T000000Z-00000000",
+        "started": "2026-01-01T00:00:00.000Z",
+        "case": case.id,
+        "check": check,
+        "case_hash": case.hash,
+        "torch": f"{torch}+cpu",
+        "torch_git": "0123456789012345678901234567890123456789",
+        "python": "3.11.7",
+        "platform": "Linux-6.1.0-x86_64-with-glibc2.36",
+        "device": case.devices[0],
+        "device_name": "a processor",
+        "cpu_capability": "AVX2",
+        "backend": backend,
+        "extras": [],
+        "repeat": 1,
+        "repeats": 1,
+        "outcome": str(bug.outcome) if bug else "pass",
+        "verdict": "xfail" if bug else "pass",
+        "error_type": (bug.error or "") if bug else "",
+        "message": (bug.match or "") if bug else "",
+        "signal": (bug.signal or "") if bug else "",
+        "exit_status": 0,
+        "graphs": 1,
+        "duration_s": 0.4321,
+        "peak_rss_mb": 512.3,
+        "harness": "0.1.0",
+    }
+    missing = LINE_LENGTH - len(json.dumps(record))
+    # A failure says much, a pass nothing.
+    record["message"] += " what it said" * (3 * max(0, missing) // 13) if bug else ""
+    return record

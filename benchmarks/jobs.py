@@ -1,0 +1,31 @@
+"""Two jobs against one: `pt2bugs run` over the same cases in the same warm environment."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from measure import row, start, talk
+from suite import sample, suite
+
+
+def main() -> None:
+    options = start(__doc__, ("--sample", int, 24, "cases"), ("--jobs", int, 2, "jobs"))
+    cases = sample(options.sample)
+    with tempfile.TemporaryDirectory(prefix="pt2bugs-benchmark-") as name:
+        folder = Path(name)
+        talk("once to have the environment warm")
+        suite(cases[:1], folder / "warm", 1)
+        one, many = suite(cases, folder, 1), suite(cases, folder, options.jobs)
+    row(
+        f"{len(cases)} cases, {options.jobs} jobs on {len(os.sched_getaffinity(0))} cores",
+        f"{many.wall_s:.0f} s, {many.cpu_s:.0f} s of processor",
+        f"1 job: {one.wall_s:.0f} s, {one.cpu_s:.0f} s of processor",
+        f"{one.wall_s / many.wall_s:.2f}",
+        "1.7",
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""Collecting and listing: `pt2bugs list`, and what `pytest --collect-only` imports."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from generated import write_corpus
+from measure import ROOT, best, row, run, start
+
+from harness.case import find_case_files
+
+COLLECT_AS_PROGRAMS = "-p no:pt2bugs"
+"""The alternative: pytest without the plugin, which imports every file, and torch with the first."""
+
+MODULES = """
+import contextlib, io, sys, pytest
+with contextlib.redirect_stdout(io.StringIO()):
+    pytest.main(["cases", "--collect-only", "-q", "-p", "no:cacheprovider"])
+print(sum(name.partition(".")[0] == "torch" for name in sys.modules))
+"""
+
+
+def main() -> None:
+    options = start(__doc__, ("--cases", int, 5_000, "cases of the generated corpus"), ("--repeat", int, 5, "runs"))
+    listing = [sys.executable, "-m", "harness.cli", "list"]
+    torch = best(run([sys.executable, "-c", "import torch"]) for _ in range(2))
+    corpus = sum(1 for _ in find_case_files([ROOT / "cases"]))
+    cost = best(run(listing) for _ in range(options.repeat))
+    ratio = f"{torch.wall_s / cost.wall_s:.0f}"
+    row(
+        f"`pt2bugs list`, {corpus} cases",
+        f"{cost.wall_s:.2f} s",
+        f"`import torch`: {torch.wall_s:.1f} s",
+        ratio,
+        "0.3 s",
+    )
+    with tempfile.TemporaryDirectory(prefix="pt2bugs-benchmark-") as folder:
+        write_corpus(Path(folder), options.cases)
+        cost = best(run([*listing, "--cases", folder]) for _ in range(options.repeat))
+    row(f"`pt2bugs list`, {options.cases} generated cases", f"{cost.wall_s:.2f} s", "", "", "2 s")
+    collect = [sys.executable, "-m", "pytest", "cases", "--collect-only", "-q", "-p", "no:cacheprovider"]
+    ours = best(run(collect) for _ in range(options.repeat))
+    files = ["-o", "python_files=*.py", *COLLECT_AS_PROGRAMS.split()]
+    # A file whose imports this environment lacks is an error of collection there.
+    theirs = run([*collect, *files], accept=(0, 2), env={"PYTEST_ADDOPTS": "--continue-on-collection-errors"})
+    done = subprocess.run([sys.executable, "-c", MODULES], cwd=ROOT, capture_output=True, text=True, check=True)
+    row(
+        f"`pytest cases/ --collect-only`; modules of torch imported: {done.stdout.strip()}",
+        f"{ours.wall_s:.2f} s",
+        f"pytest without the plugin: {theirs.wall_s:.1f} s",
+        f"{theirs.wall_s / ours.wall_s:.1f}",
+        "0 modules",
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""What the harness adds to a cell, against a bare fork, exit and wait of the same parent.
+
+The cells are checks that do nothing. Before each, the zygote forks a child that only exits: both are measured in
+turn, by a parent of the same size on the same machine at the same time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import sys
+import tempfile
+from datetime import datetime
+from pathlib import Path
+
+from measure import row, run, start
+
+CASE = '''\
+# /// script
+# requires-python = ">=3.10"
+# dependencies = ["torch"]
+# [tool.pt2bugs]
+# issue = "https://example.org/issues/1"
+# title = "Nothing"
+# component = "inductor"
+# symptom = "crash"
+# compiles = false
+# ///
+"""Nothing."""
+
+
+'''
+
+
+def write_case(folder: Path, checks: int) -> Path:
+    """A case file of checks that do nothing, on Inductor."""
+    path = folder / "nothing.py"
+    path.write_text(CASE + "".join(f"def test_{number:04}():\n    pass\n\n\n" for number in range(checks)))
+    return path
+
+
+def main() -> None:
+    options = start(__doc__, ("--cells", int, 200, "cells"))
+    with tempfile.TemporaryDirectory(prefix="pt2bugs-benchmark-") as name:
+        case = write_case(Path(name), options.cells)
+        journal, forks = Path(name, "journal.jsonl"), Path(name, "forks")
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "bare_fork", "-p", "no:cacheprovider", "-c", os.devnull]
+        run(
+            [*command, str(case), "--journal", str(journal)],
+            env={"PT2BUGS_BARE_FORKS": str(forks), "PYTHONPATH": str(Path(__file__).parent)},
+        )
+        records = [json.loads(line) for line in journal.read_bytes().splitlines()]
+        # The canary had a fork too, before the first cell.
+        bare = [float(text) for text in forks.read_text().split()][-len(records) :]
+    assert [record["outcome"] for record in records] == ["pass"] * options.cells
+    starts = [datetime.fromisoformat(record["started"].replace("Z", "+00:00")).timestamp() for record in records]
+    spans = zip(starts, starts[1:], bare, records, strict=False)
+    # From one start to the next, less the bare fork in between and the body.
+    cells = [after - before - fork - record["duration_s"] for before, after, fork, record in spans]
+    ours, theirs = statistics.median(cells), statistics.median(bare)
+    row(
+        f"overhead of a cell, median of {options.cells}",
+        f"{1000 * ours:.1f} ms",
+        f"fork, exit, wait of the same parent: {1000 * theirs:.1f} ms",
+        f"1 / {ours / theirs:.2f}",
+        "1 / 1.5",
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""This suite on the installed torch, against each case as a program of its own, and pytest-forked on the same files.
+
+All three run the same sample of cases, spread over the corpus. A program calls the checks of one file in turn and
+stops at the first that fails, as a reader of the issue would see it; pytest-forked has the parent import torch once,
+by the first file, and forks a child per check.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from measure import ROOT, Cost, row, run, start, talk
+
+from harness.case import Case, load_cases
+from harness.expectation import is_available, public
+
+PROGRAM = """
+import importlib.util, inspect, sys
+spec = importlib.util.spec_from_file_location("program", sys.argv[1])
+module = importlib.util.module_from_spec(spec)
+sys.modules["program"] = module
+spec.loader.exec_module(module)
+values = {"device": "cpu", "backend": sys.argv[2]}
+for name in sys.argv[3:]:
+    check = getattr(module, name)
+    check(**{key: values[key] for key in inspect.signature(check).parameters})
+"""
+
+CONFTEST = """
+import pytest
+
+@pytest.fixture
+def device():
+    return "cpu"
+
+@pytest.fixture
+def backend():
+    return "inductor"
+"""
+
+ANY_STATUS = range(-64, 256)
+"""A program with a bug in it may leave as it likes."""
+
+
+def sample(count: int) -> list[Case]:
+    """Cases for this torch and the CPU, spread evenly over the corpus. A hang would cost all three its timeout alike,
+    and the programs more: none of those."""
+    from importlib import metadata
+
+    torch = public(metadata.version("torch"))
+    cases = [
+        case
+        for case in load_cases([ROOT / "cases"])
+        if "cpu" in case.devices and not case.extra and not case.env and case.symptom != "hang"
+        if is_available(case, torch)
+    ]
+    cases = sorted(cases, key=lambda case: (case.component, case.id))
+    return cases[:: max(1, len(cases) // count)][:count]
+
+
+def programs(cases: list[Case], folder: Path) -> Cost:
+    """Each case as its own program, with a new Inductor cache: nobody has seen the bug before."""
+    costs = []
+    for number, case in enumerate(cases):
+        names = [check.name for check in case.checks]
+        command = [sys.executable, "-c", PROGRAM, str(case.path), case.backends[0], *names]
+        costs.append(run(command, ANY_STATUS, _caches(folder / f"program-{number}")))
+        talk(f"{case.id} as a program: {costs[-1].wall_s:.1f} s")
+    return Cost(sum(c.wall_s for c in costs), sum(c.cpu_s for c in costs), max(c.peak_mib for c in costs))
+
+
+def forked(cases: list[Case], folder: Path) -> Cost:
+    """pytest-forked over copies of the files, which pytest takes for ordinary test modules."""
+    copies = folder / "forked"
+    copies.mkdir()
+    (copies / "conftest.py").write_text(CONFTEST)
+    for case in cases:
+        (copies / f"test_{case.id}.py").write_bytes(case.path.read_bytes())
+    command = [sys.executable, "-m", "pytest", "-q", "--forked", "-p", "no:cacheprovider", "-p", "no:pt2bugs"]
+    return run([*command, "-c", os.devnull, str(copies)], ANY_STATUS, _caches(folder / "forked-cache"))
+
+
+def suite(cases: list[Case], folder: Path, jobs: int) -> Cost:
+    """`pt2bugs run` on the torch installed here."""
+    command = [sys.executable, "-m", "harness.cli", "run", *(case.id for case in cases)]
+    return run([*command, "--results", str(folder / f"results-{jobs}"), "--jobs", str(jobs)], (0, 1))
+
+
+def _caches(folder: Path) -> dict[str, str]:
+    folder.mkdir()
+    names = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "TMPDIR")
+    return dict.fromkeys(names, str(folder))
+
+
+def main() -> None:
+    options = start(
+        __doc__,
+        ("--sample", int, 12, "cases"),
+        ("--jobs", int, len(os.sched_getaffinity(0)), "jobs of the second row"),
+    )
+    cases = sample(options.sample)
+    what = f"{len(cases)} cases, {sum(len(case.checks) for case in cases)} checks"
+    with tempfile.TemporaryDirectory(prefix="pt2bugs-benchmark-") as name:
+        folder = Path(name)
+        talk("the suite, once to have the environment warm")
+        suite(cases[:1], folder / "warm", 1)
+        one, many = suite(cases, folder, 1), suite(cases, folder, options.jobs)
+        fork = forked(cases, folder)
+        alone = programs(cases, folder)
+    for words, other, aim in (("each file as a program", alone, "8"), ("pytest-forked, one process", fork, "")):
+        ratio = f"{other.wall_s / one.wall_s:.1f}"
+        row(f"{what}, 1 job", f"{one.wall_s:.0f} s", f"{words}: {other.wall_s:.0f} s", ratio, aim)
+    ratio = f"{alone.wall_s / many.wall_s:.1f}"
+    row(
+        f"{what}, {options.jobs} jobs",
+        f"{many.wall_s:.0f} s",
+        f"each file as a program: {alone.wall_s:.0f} s",
+        ratio,
+        "15 for the whole corpus",
+    )
+
+
+if __name__ == "__main__":
+    main()

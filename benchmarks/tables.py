@@ -1,0 +1,55 @@
+"""Time and memory of `pt2bugs export` and `pt2bugs matrix` over a large journal."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from generated import releases, write_corpus, write_journal
+from measure import row, run, start, talk
+
+PARSE_ONLY = """
+import json, sys
+from pathlib import Path
+for path in Path(sys.argv[1]).glob("*.jsonl"):
+    with path.open("rb") as lines:
+        for line in lines:
+            json.loads(line)
+"""
+"""The alternative: nothing but the standard library's JSON parser over every line."""
+
+
+def main() -> None:
+    options = start(
+        __doc__,
+        ("--lines", int, 1_000_000, "journal lines"),
+        ("--cases", int, 2_500, "cases of the generated corpus"),
+        ("--releases", int, 24, "torch releases"),
+    )
+    with tempfile.TemporaryDirectory(prefix="pt2bugs-benchmark-") as name:
+        corpus, results = Path(name, "cases"), Path(name, "results")
+        talk("writing the journal")
+        write_corpus(corpus, options.cases)
+        cells = write_journal(results / "journal", corpus, options.lines, releases(options.releases))
+        parse = run([sys.executable, "-c", PARSE_ONLY, str(results / "journal")])
+        for command in (
+            ("export", "--format", "csv"),
+            ("export", "--format", "cells"),
+            ("export", "--format", "json"),
+            ("matrix",),
+        ):
+            talk(" ".join(command))
+            where = ("--cases", str(corpus), "--results", str(results))
+            cost = run([sys.executable, "-m", "harness.cli", *command, *where])
+            row(
+                f"`{' '.join(command)}`, {options.lines:,} lines, {cells:,} cells",
+                f"{cost.wall_s:.1f} s, {cost.cpu_s:.1f} s of processor, {cost.peak_mib:.0f} MiB",
+                f"`json.loads` of every line: {parse.wall_s:.1f} s",
+                f"{parse.cpu_s / cost.cpu_s:.2f}",
+                "10 s, 1 GB",
+            )
+
+
+if __name__ == "__main__":
+    main()
