@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10,<3.12"
-# dependencies = ["torch==2.1.2", "numpy<2", "setuptools<70"]
+# dependencies = ["torch==2.2.2", "numpy<2", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/pull/111554"

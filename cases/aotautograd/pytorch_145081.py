@@ -13,7 +13,7 @@
 # timeout = 30
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.2,<2.7"
+# torch = ">=2.4,<2.7"
 # outcome = "timeout"
 # ///
 """The min-cut partitioner walks from every candidate for fusion along its fusible users with a heap, and

@@ -12,7 +12,7 @@
 # timeout = 30
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.2,<2.7"
+# torch = ">=2.4,<2.7"
 # outcome = "timeout"
 # ///
 """Sinkhorn iterations: each step is a logsumexp of the step before. The decomposition gives every step

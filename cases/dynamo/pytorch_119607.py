@@ -11,7 +11,7 @@
 # backends = ["eager"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.1,<2.4"
+# torch = "<2.3"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "parameter still alive after its module was deleted and collected"

@@ -11,7 +11,7 @@
 # backends = ["eager"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.1,<2.5"
+# torch = "<2.5"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "compiled [4-6] times for 6 calls"

@@ -11,7 +11,6 @@
 # backends = ["eager"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.1"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = "dict_items"

@@ -11,7 +11,7 @@
 # backends = ["eager"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.5,<2.7"
+# torch = ">=2.4,<2.7"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "3 of 3 arguments still alive"

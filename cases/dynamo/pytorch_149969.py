@@ -12,7 +12,13 @@
 # backends = ["eager"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.3,<2.14"
+# torch = "<2.1"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "compiled 4 times for 4 equal layers"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.4,<2.14"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "compiled 4 times for 4 equal layers"

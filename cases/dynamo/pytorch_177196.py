@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.9.1", "numpy", "setuptools"]
+# dependencies = ["torch==2.11.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/177196"
@@ -12,7 +12,7 @@
 # backends = ["eager"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.1,<2.12"
+# torch = "<2.12"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = "count"

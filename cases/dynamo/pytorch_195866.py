@@ -13,7 +13,7 @@
 # requires-torch = ">=2.3"
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.10,<2.14"
+# torch = ">=2.12,<2.14"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "still alive after the last reference to it was dropped"

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.15.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/148073"
@@ -11,7 +11,7 @@
 # timeout = 30
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.2"
+# torch = ">=2.3"
 # outcome = "timeout"
 # ///
 """Every value of the chain is used by the next two, as in the Fibonacci sequence. All of them read the
