@@ -67,11 +67,6 @@ class Sources:
         default = ["--default-index", self.companions] if self.companions else []
         return [*arguments, "--index", self.index, *default]
 
-    @property
-    def label(self) -> str:
-        """Part of an environment's key: another index may serve another build of the same release."""
-        return self.index or ""
-
 
 def sources(index: str | None = None, find_links: Sequence[str] = ()) -> Sources:
     """The package sources of the user's uv or pip, unless named.
