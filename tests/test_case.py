@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.admission import check_imports
 from harness.case import CaseError, Selection, find_case_files, load_cases, parse_case
 from harness.outcome import Outcome
 
@@ -201,20 +202,9 @@ def test_the_corpus_keeps_the_contract(path: Path) -> None:
 
 
 def test_the_corpus_imports_torch_and_the_standard_library_only() -> None:
-    import ast
-
-    allowed = {"torch", "functorch", *sys.stdlib_module_names}
     for path in find_case_files([CORPUS]):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom):
-                names = [node.module or "."]
-            else:
-                continue
-            tops = {name.partition(".")[0] for name in names}
-            # A case of an optional environment may import what its extra brings.
-            assert tops <= allowed or parse_case(path).extra, f"{path} imports {tops - allowed}"
+        finding = check_imports(parse_case(path))
+        assert finding.holds, f"{path} {finding.words}"
 
 
 def test_reading_headers_needs_no_torch() -> None:
