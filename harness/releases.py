@@ -74,11 +74,11 @@ def sources(index: str | None = None, find_links: Sequence[str] = ()) -> Sources
     uv does not read pip's settings, so what pip is set up with is handed to it. Extra indexes of pip are
     left out: pip merges indexes, uv takes the first that has the package, and the two would disagree.
     """
-    links = [*find_links, *_split(os.environ.get("UV_FIND_LINKS", ""))]
-    links += _pip_setting("find-links")
+    pip = _pip_settings()
+    links = [*find_links, *_split(os.environ.get("UV_FIND_LINKS", "")), *pip.get("find-links", [])]
     default = None
     if not any(os.environ.get(name) for name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL")):
-        default = next(iter(_pip_setting("index-url")), None)
+        default = next(iter(pip.get("index-url", [])), None)
     unique = tuple(dict.fromkeys(links))
     return Sources(default, unique) if index is None else Sources(index, unique, default or "")
 
@@ -87,8 +87,8 @@ def _split(text: str) -> list[str]:
     return [part for part in re.split(r"[\s,]+", text) if part]
 
 
-@lru_cache
 def _pip_settings() -> dict[str, list[str]]:
+    """What pip's files and variables say; a variable overrides the files, as it does for pip."""
     command = [sys.executable, "-m", "pip", "config", "list"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     settings: dict[str, list[str]] = {}
@@ -96,13 +96,10 @@ def _pip_settings() -> dict[str, list[str]]:
         # Lines are `:env:.find-links='/a'` or `global.find-links='/a /b'`.
         if found := re.fullmatch(r"[^=]*\.([\w-]+)='(.*)'", line.strip()):
             settings.setdefault(found[1], []).extend(found[2].replace("\\n", " ").split())
+    for name in ("find-links", "index-url"):
+        if value := os.environ.get("PIP_" + name.upper().replace("-", "_")):
+            settings[name] = value.split()
     return settings
-
-
-def _pip_setting(name: str) -> list[str]:
-    if value := os.environ.get("PIP_" + name.upper().replace("-", "_")):
-        return value.split()
-    return _pip_settings().get(name, [])
 
 
 def _endpoint(source: Sources) -> str:
