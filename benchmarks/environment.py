@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from measure import best, row, run, start
-from overhead import write_case
+from overhead import write_cases
 
 IMPORTS = "import torch, torch._dynamo, torch._inductor.compile_fx"
 
@@ -20,8 +20,8 @@ IMPORTS = "import torch, torch._dynamo, torch._inductor.compile_fx"
 def main() -> None:
     options = start(__doc__, ("--repeat", int, 3, "runs of each"))
     with tempfile.TemporaryDirectory(prefix="pt2bugs-benchmark-") as name:
-        case = write_case(Path(name), checks=1)
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, str(case)]
+        cases = write_cases(Path(name), 1)
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, str(cases)]
         homes = [str(Path(name, f"home-{number}")) for number in range(options.repeat)]
         cold = best(run(command, env={"PT2BUGS_HOME": home}) for home in homes)
         warm = best(run(command, env={"PT2BUGS_HOME": homes[0]}) for _ in homes)

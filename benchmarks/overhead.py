@@ -21,7 +21,7 @@ CASE = '''\
 # requires-python = ">=3.10"
 # dependencies = ["torch"]
 # [tool.pt2bugs]
-# issue = "https://example.org/issues/1"
+# issue = "https://example.org/issues/NUMBER"
 # title = "Nothing"
 # component = "inductor"
 # symptom = "crash"
@@ -30,24 +30,28 @@ CASE = '''\
 """Nothing."""
 
 
+def test_nothing():
+    pass
 '''
 
 
-def write_case(folder: Path, checks: int) -> Path:
-    """A case file of checks that do nothing, on Inductor."""
-    path = folder / "nothing.py"
-    path.write_text(CASE + "".join(f"def test_{number:04}():\n    pass\n\n\n" for number in range(checks)))
-    return path
+def write_cases(folder: Path, count: int) -> Path:
+    """A folder of case files, each with one check that does nothing, on Inductor."""
+    cases = folder / "cases"
+    cases.mkdir()
+    for number in range(count):
+        (cases / f"nothing_{number:04}.py").write_text(CASE.replace("NUMBER", str(number)))
+    return cases
 
 
 def main() -> None:
     options = start(__doc__, ("--cells", int, 200, "cells"))
     with tempfile.TemporaryDirectory(prefix="pt2bugs-benchmark-") as name:
-        case = write_case(Path(name), options.cells)
+        cases = write_cases(Path(name), options.cells)
         journal, forks = Path(name, "journal.jsonl"), Path(name, "forks")
         command = [sys.executable, "-m", "pytest", "-q", "-p", "bare_fork", "-p", "no:cacheprovider", "-c", os.devnull]
         run(
-            [*command, str(case), "--journal", str(journal)],
+            [*command, str(cases), "--journal", str(journal)],
             env={"PT2BUGS_BARE_FORKS": str(forks), "PYTHONPATH": str(Path(__file__).parent)},
         )
         records = [json.loads(line) for line in journal.read_bytes().splitlines()]

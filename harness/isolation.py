@@ -550,8 +550,10 @@ def _serve(control: socket.socket, folder: Path, prepare: Prepare, body: Body, r
                 _import_all(message["import"])
                 _send(control, {})
             else:
-                limits = Limits(**message["limits"])
-                _send(control, asdict(_run_child(control, folder, message["request"], limits, body, reaper)))
+                limits, home = Limits(**message["limits"]), folder / f"cell-{secrets.token_hex(8)}"
+                _send(control, asdict(_run_child(control, home, message["request"], limits, body, reaper)))
+                # While pytest reports; the next child starts after it.
+                _remove_tree(home)
 
 
 def _send(control: socket.socket, value: dict[str, Any]) -> None:
@@ -586,9 +588,12 @@ def _detach(log: Path, keep: int) -> None:
 
 
 def _reopen_streams() -> None:
-    """Text streams over descriptors 1 and 2, whatever pytest had put in their place."""
-    for fd, name in ((1, "stdout"), (2, "stderr")):
-        stream = open(fd, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
+    """Text streams over descriptors 1 and 2, whatever pytest had put in their place.
+
+    Children inherit them, and only put a file of their own behind the descriptors.
+    """
+    for fd, name, buffering in ((1, "stdout", -1), (2, "stderr", 1)):
+        stream = open(fd, "w", buffering, "utf-8", "backslashreplace", closefd=False)  # noqa: SIM115
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
@@ -596,7 +601,7 @@ def _reopen_streams() -> None:
 
 def _run_child(
     control: socket.socket,
-    folder: Path,
+    home: Path,
     request: dict[str, Any],
     limits: Limits,
     body: Body,
@@ -604,18 +609,20 @@ def _run_child(
 ) -> Ending:
     began = time.monotonic()
     try:
-        home = Path(tempfile.mkdtemp(prefix="cell-", dir=folder))
+        home.mkdir(mode=stat.S_IRWXU)
         reader, writer = os.pipe()
     except OSError as error:
         return Ending(stopped="setup", detail=str(error))
     channel = Channel(writer, secrets.token_hex(8))
     baseline = _data_bytes()
+    # What an import printed would come out of every child again.
+    sys.stdout.flush()
+    sys.stderr.flush()
     try:
         pid = os.fork()
     except OSError as error:
         os.close(reader)
         os.close(writer)
-        _remove_tree(home)
         return Ending(stopped="setup", detail=str(error))
     if pid == 0:
         status = 71
@@ -624,7 +631,7 @@ def _run_child(
             os.close(control.fileno())
             channel.own()
             try:
-                _become_cell(home, limits, baseline)
+                _become_cell(str(home), limits, baseline)
             except OSError as error:
                 channel.send("setup", str(error))
                 raise
@@ -644,7 +651,6 @@ def _run_child(
     if "setup" in ending.frames:
         ending.stopped, ending.detail = "setup", ending.frames["setup"]
     ending.output_tail += _tail(home / "output")
-    _remove_tree(home)
     return ending
 
 
@@ -738,8 +744,11 @@ def _read_some(fd: int) -> bytes | None:
 # --- in the child -------------------------------------------------------------------------------------
 
 
-def _become_cell(home: Path, limits: Limits, baseline: int) -> None:
-    """A session, a folder, a HOME, caches and limits of its own."""
+def _become_cell(home: str, limits: Limits, baseline: int) -> None:
+    """A session, a folder, a HOME, caches and limits of its own.
+
+    Whatever is touched here is a page copied in every cell, so it is done with plain strings.
+    """
     die_with_parent()
     os.setsid()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGHUP, signal.SIGCHLD):
@@ -747,12 +756,12 @@ def _become_cell(home: Path, limits: Limits, baseline: int) -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
     with contextlib.suppress(OSError):
         # Should memory run out, the system takes the cell, and not a process with results.
-        Path("/proc/self/oom_score_adj").write_text("1000")
-    output = os.open(home / "output", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        _write("/proc/self/oom_score_adj", b"1000")
+    output = os.open(f"{home}/output", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(output, 1)
     os.dup2(output, 2)
     os.close(output)
-    _reopen_streams()
+    # The caches are made by those who use them.
     for name, folder in (
         ("HOME", "home"),
         ("TMPDIR", "tmp"),
@@ -760,12 +769,10 @@ def _become_cell(home: Path, limits: Limits, baseline: int) -> None:
         ("TORCHINDUCTOR_CACHE_DIR", "inductor"),
         ("TRITON_CACHE_DIR", "triton"),
     ):
-        path = home / folder
-        path.mkdir(parents=True, exist_ok=True)
-        os.environ[name] = str(path)
-    work = home / "work"
-    work.mkdir()
-    os.chdir(work)
+        os.environ[name] = f"{home}/{folder}"
+    for folder in ("home", "tmp", "work"):
+        os.mkdir(f"{home}/{folder}")  # noqa: PTH102
+    os.chdir(f"{home}/work")
     tempfile.tempdir = None
     sys.dont_write_bytecode = True
     _limit(resource.RLIMIT_CORE, 0)
@@ -774,6 +781,14 @@ def _become_cell(home: Path, limits: Limits, baseline: int) -> None:
     if limits.memory_mib is not None:
         # Twice over: the supervisor sees resident memory only now and then, this one holds at once.
         _limit(resource.RLIMIT_DATA, baseline + (limits.memory_mib << 20))
+
+
+def _write(path: str, data: bytes) -> None:
+    fd = os.open(path, os.O_WRONLY)
+    try:
+        os.write(fd, data)
+    finally:
+        os.close(fd)
 
 
 def _limit(which: int, value: int) -> None:

@@ -15,11 +15,11 @@ import uuid
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from _pytest.runner import runtestprotocol
 from packaging.version import InvalidVersion, Version
 
 from harness import __version__, warmup
@@ -219,6 +219,11 @@ class CellRunner:
 
     # In the pytest process.
 
+    @cached_property
+    def _numbers(self) -> dict[pytest.Item, int]:
+        """Where in the session each item is: the zygote has the same ones."""
+        return {item: number for number, item in enumerate(self.session.items)}
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
         if not isinstance(item, CellItem):
@@ -305,7 +310,7 @@ class CellRunner:
             return Observation(canary.outcome, message=canary.words), ""
         memory = case.memory if cell.device == "cpu" else None
         try:
-            ending = self._run_child({"item": self.session.items.index(item)}, Limits(case.timeout, memory))
+            ending = self._run_child({"item": self._numbers[item]}, Limits(case.timeout, memory))
         except IsolationError as error:
             return Observation(Outcome.ERROR, message=str(error)), ""
         return observe_ending(ending, case.timeout, case.memory)
@@ -462,6 +467,8 @@ class CellRunner:
         for name in ("capturemanager", "terminalreporter", "logging-plugin", "faulthandler"):
             if (plugin := manager.get_plugin(name)) is not None:
                 manager.unregister(plugin)
+        # pytest-timeout prints the stacks through it, in the children.
+        manager.register(pytest.TerminalReporter(self.config, sys.stderr), "terminalreporter")
         probe = any(isinstance(item, CellItem) and item.cell.backend == "inductor" for item in self.session.items)
         return warmup.prepare(self.option.threads, probe, folder)
 
@@ -494,28 +501,36 @@ class CellRunner:
         ]
 
     def _run_here(self, item: CellItem, channel: Channel) -> None:
-        """Be the child: run the item by pytest's own protocol, and report."""
+        """Be the child: run the item by pytest's own call hooks, and report."""
         import faulthandler
 
-        log = sys.stderr
         # It dumps the stacks even while C code holds the interpreter lock and no Python handler can run.
-        faulthandler.enable(file=log)
-        if not self.config.pluginmanager.has_plugin("terminalreporter"):
-            reporter = pytest.TerminalReporter(self.config, log)
-            self.config.pluginmanager.register(reporter, "terminalreporter")
-        faulthandler.dump_traceback_later(item.cell.case.timeout + GRACE_S / 2, file=log)
+        faulthandler.enable()
+        faulthandler.dump_traceback_later(item.cell.case.timeout + GRACE_S / 2)
         item.channel = channel
-        reports = runtestprotocol(item, log=False, nextitem=None)
-        call = next((report for report in reports if report.when == "call"), reports[0])
-        data = self.config.hook.pytest_report_to_serializable(config=self.config, report=call)
+        text = self._run_hooks(item)
         seen = item.seen
         if seen is None:
             # The timer or a plugin cut in before the check could be observed.
-            text = str(data.get("longrepr") or "")
             outcome = Outcome.TIMEOUT if "Timeout" in text else Outcome.ERROR
             seen = Observation(outcome, message=bounded(text, MESSAGE_LIMIT))
-        channel.send("report", {"observation": seen.as_dict(), "text": str(data.get("longrepr") or "")})
+        channel.send("report", {"observation": seen.as_dict(), "text": text})
         leave(0)
+
+    def _run_hooks(self, item: CellItem) -> str:
+        """Setup and call, as pytest's `runtestprotocol` has them; returns the failure as text.
+
+        A report is made of a failure only, and nothing is torn down: the process ends.
+        """
+        hook = item.ihook
+        call = pytest.CallInfo.from_call(lambda: hook.pytest_runtest_setup(item=item), when="setup")
+        if call.excinfo is None:
+            call = pytest.CallInfo.from_call(lambda: hook.pytest_runtest_call(item=item), when="call")
+        if call.excinfo is None:
+            return ""
+        report = hook.pytest_runtest_makereport(item=item, call=call)
+        data = hook.pytest_report_to_serializable(config=self.config, report=report)
+        return str(data.get("longrepr") or "")
 
 
 def _words(error: BaseException) -> str:
