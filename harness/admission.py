@@ -172,7 +172,7 @@ class Prober:
     """Runs case files in children of a zygote of its own: as programs, without the compiler, repeatedly."""
 
     def __init__(self) -> None:
-        self.zygote = Zygote(lambda folder: warmup.prepare(1, True, folder), _probe)
+        self.zygote = Zygote(lambda folder: warmup.prepare(1, [("cpu", "inductor")], folder), _probe)
         self.facts = self.zygote.start()
 
     @property

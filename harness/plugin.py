@@ -338,8 +338,10 @@ class CellRunner:
         return known
 
     def _run_canary(self, device: str, backend: str) -> _Canary:
+        facts = self.zygote.facts
+        known = warmup.is_known(facts, device, backend)
         try:
-            ending = self._run_child({"canary": [device, backend]}, Limits(START_S, None))
+            ending = self._run_child({"canary": [device, backend], "train": not known}, Limits(START_S, None))
         except IsolationError as error:
             return _Canary(Outcome.ERROR, f"canary: {error}")
         report = ending.frames.get("report")
@@ -351,6 +353,8 @@ class CellRunner:
         if "failed" in report:
             return _Canary(Outcome.ERROR, f"canary on {device} with {backend}: {report['failed']}")
         self.zygote.learn(report["modules"])
+        if not known:
+            warmup.remember_modules(facts, device, backend, report["modules"])
         return _Canary(Outcome.PASS, device_name=report["device_name"])
 
     def _where(self, cell: Cell) -> Where:
@@ -469,8 +473,9 @@ class CellRunner:
                 manager.unregister(plugin)
         # pytest-timeout prints the stacks through it, in the children.
         manager.register(pytest.TerminalReporter(self.config, sys.stderr), "terminalreporter")
-        probe = any(isinstance(item, CellItem) and item.cell.backend == "inductor" for item in self.session.items)
-        return warmup.prepare(self.option.threads, probe, folder)
+        cells = [item.cell for item in self.session.items if isinstance(item, CellItem)]
+        targets = sorted({(cell.device, cell.backend) for cell in cells})
+        return warmup.prepare(self.option.threads, targets, folder)
 
     # In a child.
 
@@ -479,7 +484,7 @@ class CellRunner:
             device, backend = request["canary"]
             try:
                 channel.send("started", {})
-                channel.send("report", warmup.canary(device, backend))
+                channel.send("report", warmup.canary(device, backend, train=request["train"]))
             except BaseException as error:
                 channel.send("report", {"failed": _words(error)})
             return

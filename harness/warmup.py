@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -48,13 +49,17 @@ def set_environment(threads: int) -> None:
     os.environ["PYTHONHASHSEED"] = os.environ.get("PYTHONHASHSEED", "0")
 
 
-def prepare(threads: int, probe_isa: bool, fallback: Path) -> dict[str, Any]:
+def prepare(threads: int, targets: Collection[tuple[str, str]], fallback: Path) -> dict[str, Any]:
     """Import torch and the compiler, and say what was imported.
 
     Args:
         threads: threads of every child.
-        probe_isa: whether Inductor is in use, so that the vector ISA must be known.
+        targets: the devices and backends in use. For Inductor the vector ISA must be known.
         fallback: a folder to keep things in for this run, should the cache not be writable.
+
+    Returns:
+        Facts about the environment; ``memory`` is the folder of what it remembers, ``known_targets`` are those
+        of which it remembers the modules.
 
     Raises:
         Exception: whatever the import of torch raises; the environment is then broken.
@@ -67,12 +72,14 @@ def prepare(threads: int, probe_isa: bool, fallback: Path) -> dict[str, Any]:
     tempfile.tempdir = None
     import torch
 
-    for name in _MODULES:
+    names = [_target(*one) for one in targets]
+    remembered: dict[str, list[str]] = memory.known.get("modules", {})
+    for name in (*_MODULES, *(name for target in names for name in remembered.get(target, ()))):
         # Not every release has every module; a compiler that does not import shows in the canary.
         with contextlib.suppress(Exception):
             importlib.import_module(name)
     torch.set_num_threads(threads)
-    if probe_isa:
+    if any(backend == "inductor" for _, backend in targets):
         with contextlib.suppress(Exception):
             _probe_vector_isa(memory)
     return {
@@ -82,7 +89,24 @@ def prepare(threads: int, probe_isa: bool, fallback: Path) -> dict[str, Any]:
         "platform": platform.platform(),
         "cpu_capability": _cpu_capability(torch),
         "device_name": cpu_name(),
+        "memory": str(memory.folder),
+        "known_targets": [target for target in names if target in remembered],
     }
+
+
+def _target(device: str, backend: str) -> str:
+    return f"{device} {backend}"
+
+
+def is_known(facts: dict[str, Any], device: str, backend: str) -> bool:
+    """Whether `prepare` has imported the modules that a compile there imports."""
+    return _target(device, backend) in facts["known_targets"]
+
+
+def remember_modules(facts: dict[str, Any], device: str, backend: str, modules: list[str]) -> None:
+    """Have `prepare` import these the next time."""
+    memory = _Memory(Path(facts["memory"]))
+    memory.keep(modules={**memory.known.get("modules", {}), _target(device, backend): modules})
 
 
 def _cpu_capability(torch: Any) -> str:
@@ -215,8 +239,11 @@ def is_device_present(device: str) -> bool:
     return bool(available and available())
 
 
-def canary(device: str, backend: str) -> dict[str, Any]:
+def canary(device: str, backend: str, *, train: bool) -> dict[str, Any]:
     """A trivial compile. If this fails, the environment is broken, and says nothing about any bug.
+
+    Args:
+        train: also compile a backward, to see what modules that imports.
 
     Returns:
         ``absent`` if the device is not there; else the name of the device and the modules that a
@@ -237,10 +264,11 @@ def canary(device: str, backend: str) -> dict[str, Any]:
     x = torch.arange(16, dtype=torch.float32, device=device) / 16
     compiled = torch.compile(program, backend=backend)
     torch.testing.assert_close(compiled(x), program(x))
-    with contextlib.suppress(Exception):
-        # Training imports more; a backend that cannot train is healthy all the same.
-        x.requires_grad_()
-        compiled(x).sum().backward()
+    if train:
+        # A backend that cannot train is healthy all the same.
+        with contextlib.suppress(Exception):
+            x.requires_grad_()
+            compiled(x).sum().backward()
     learnt = sorted(name for name in set(sys.modules) - before if _is_installed(name))
     return {"modules": learnt, "device_name": device_name(device)}
 

@@ -117,6 +117,31 @@ def pick_vec_isa():
         version.write_text(version.read_text() + "\n# rebuilt\n")
         assert self.probes(suite) == ["avx2", "avx512"]
 
+    COMPILE = """
+import sys
+
+def note(word):
+    with open({log!r}, "a") as file:
+        file.write(word + "\\n")
+
+Tensor.requires_grad_ = lambda self: note("trained")
+compile_without_import = compile
+
+def compile(function, **options):
+    note("imported before" if "colorsys" in sys.modules else "imported now")
+    import colorsys
+    return compile_without_import(function, **options)
+"""
+
+    def test_imports_what_a_compile_once_imported(self, suite: Suite) -> None:
+        """It compiles no backward either: that is there to see what training imports."""
+        log, init = suite.folder / "log", suite.torch / "torch" / "__init__.py"
+        init.write_text(init.read_text() + self.COMPILE.format(log=str(log)))
+        suite.run()
+        assert log.read_text().splitlines() == ["imported now", "trained"]
+        suite.run()
+        assert log.read_text().splitlines()[2:] == ["imported before"]
+
 
 class TestThreads:
     CHECK = """
