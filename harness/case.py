@@ -10,7 +10,6 @@ import ast
 import difflib
 import hashlib
 import json
-import os
 import re
 import signal
 import sys
@@ -26,6 +25,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from harness.extras import EXTRAS
 from harness.garbage import no_collection
 from harness.outcome import BAD, Outcome
+from harness.pool import map_in_processes
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -518,27 +518,14 @@ def load_cases(roots: Iterable[Path]) -> list[Case]:
     """
     cases: dict[str, Case] = {}
     with no_collection():
-        for case in _parse_all(list(dict.fromkeys(find_case_files(roots)))):
+        paths = list(dict.fromkeys(find_case_files(roots)))
+        for case in map_in_processes(parse_case, paths, worth=len(paths) >= _MANY, chunksize=50):
             add_unique(cases, case)
     return [cases[id_] for id_ in sorted(cases)]
 
 
 _MANY = 400
 """Files from which on it pays to start processes that parse them."""
-
-
-def _parse_all(paths: list[Path]) -> Iterator[Case]:
-    cores = len(os.sched_getaffinity(0))
-    if len(paths) < _MANY or cores == 1:
-        yield from map(parse_case, paths)
-        return
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
-
-    # Ctrl-C is for us alone to hear.
-    ignore = (signal.SIGINT, signal.SIG_IGN)
-    with ProcessPoolExecutor(min(cores, 8), get_context("fork"), signal.signal, ignore) as pool:
-        yield from pool.map(parse_case, paths, chunksize=50)
 
 
 def add_unique(cases: dict[str, Case], case: Case) -> None:

@@ -13,6 +13,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from harness.pool import map_in_processes
+
 SCHEMA = 1
 
 KEYS = (
@@ -135,20 +137,29 @@ def read_newest(paths: Iterable[Path], warn: Callable[[str], None]) -> Iterator[
     Raises:
         JournalError: as `read_journal`.
     """
-    for path in paths:
-        try:
+    try:
+        paths = list(paths)
+        worth = sum(path.stat().st_size for path in paths) > _MUCH
+        for path, wanted in zip(paths, map_in_processes(_newest_numbers, paths, worth=worth), strict=True):
             with path.open("rb") as lines:
-                wanted = _newest_numbers(lines)
-                lines.seek(0)
                 for number, line in enumerate(lines, 1):
                     if number in wanted and (record := _parse(path, number, line, warn)):
                         yield record
-        except OSError as error:
-            raise JournalError(f"{path}: cannot be read: {error.strerror}") from None
+    except OSError as error:
+        raise JournalError(f"{error.filename}: cannot be read: {error.strerror}") from None
 
 
-def _newest_numbers(lines: Iterable[bytes]) -> set[int]:
+_MUCH = 64 << 20
+"""Bytes of journals from which on it pays to start processes that look through them."""
+
+
+def _newest_numbers(path: Path) -> set[int]:
     """Numbers, from 1, of the lines with a say, and of those that are not as `JournalWriter` writes them."""
+    with path.open("rb") as lines:
+        return _newest_of(lines)
+
+
+def _newest_of(lines: Iterable[bytes]) -> set[int]:
     strange: set[int] = set()
     newest: dict[tuple[bytes | Any, ...], tuple[bytes, int]] = {}
     for number, line in enumerate(lines, 1):

@@ -15,6 +15,7 @@ INSIDE = (
     "expectation",
     "places",
     "plan",
+    "pool",
     "journal",
     "isolation",
     "cell",
