@@ -8,12 +8,18 @@ import fcntl
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from harness import __version__
+from harness.outcome import Observation, Verdict
 from harness.pool import map_in_processes
+
+if TYPE_CHECKING:
+    from harness.plan import Cell
 
 SCHEMA = 1
 
@@ -54,6 +60,57 @@ Record = dict[str, Any]
 # A journal may have a million lines. `json.loads` spends half of its time on finding out an encoding.
 _decode = json.JSONDecoder().raw_decode
 _all_values = itemgetter(*KEYS)
+
+
+def new_record(
+    cell: Cell,
+    seen: Observation,
+    verdict: Verdict,
+    facts: Mapping[str, str],
+    *,
+    run_id: str,
+    started: datetime,
+    extras: Sequence[str],
+    repeat: int = 1,
+    repeats: int = 1,
+) -> Record:
+    """The journal line of one run of a cell.
+
+    Args:
+        facts: `torch`, `torch_git`, `python`, `platform`, `device_name`, `cpu_capability`, as far as known.
+        started: in UTC.
+    """
+    return {
+        "schema": SCHEMA,
+        "run_id": run_id,
+        "started": started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "case": cell.case.id,
+        "check": cell.check.name,
+        "case_hash": cell.case.hash,
+        "torch": facts.get("torch", ""),
+        "torch_git": facts.get("torch_git", ""),
+        "python": facts.get("python", ""),
+        "platform": facts.get("platform", ""),
+        "device": cell.device,
+        "device_name": facts.get("device_name", ""),
+        "cpu_capability": facts.get("cpu_capability", ""),
+        "backend": cell.backend,
+        "extras": list(extras),
+        "repeat": repeat,
+        "repeats": repeats,
+        "outcome": str(seen.outcome),
+        "verdict": str(verdict),
+        "error_type": seen.error_type,
+        "message": seen.message,
+        "frame": seen.frame,
+        "signal": seen.signal,
+        "exit_status": seen.exit_status,
+        "graphs": seen.graphs,
+        "duration_s": round(seen.duration_s, 4),
+        "peak_rss_mb": round(seen.peak_rss_mb, 1),
+        "output_tail": seen.output_tail,
+        "harness": __version__,
+    }
 
 
 class JournalError(Exception):

@@ -22,7 +22,7 @@ from typing import Any, Literal
 import pytest
 from packaging.version import InvalidVersion, Version
 
-from harness import __version__, warmup
+from harness import warmup
 from harness.case import CaseError, Selection, add_unique, is_case_file, parse_case
 from harness.cell import render, run_cell
 from harness.expectation import Judgement, Where, is_available, judge, public
@@ -43,7 +43,7 @@ from harness.isolation import (
     exec_cell,
     leave,
 )
-from harness.journal import SCHEMA, JournalError, JournalWriter, Record
+from harness.journal import JournalError, JournalWriter, Record, new_record
 from harness.outcome import CALM, MESSAGE_LIMIT, OUTPUT_LIMIT, Observation, Outcome, Verdict, bounded
 from harness.places import Places
 from harness.plan import Cell, cells_of
@@ -371,33 +371,20 @@ class CellRunner:
         repeat: int,
         repeats: int,
     ) -> Record:
-        facts = self.zygote.facts
+        known = self.zygote.facts
         canary = self.canaries.get((cell.device, cell.backend))
-        return {
-            "schema": SCHEMA,
-            "run_id": self.run_id,
-            "started": started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-            "case": cell.case.id,
-            "check": cell.check.name,
-            "case_hash": cell.case.hash,
+        facts = {
             # Where torch did not even import, the line still says which environment is broken.
-            "torch": facts.get("torch", str(self.option.expect_torch or "")),
-            "torch_git": facts.get("torch_git", ""),
-            "python": facts.get("python", platform.python_version()),
-            "platform": facts.get("platform", platform.platform()),
-            "device": cell.device,
+            "torch": str(self.option.expect_torch or ""),
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+            **known,
             "device_name": canary.device_name if canary else "",
-            "cpu_capability": facts.get("cpu_capability", ""),
-            "backend": cell.backend,
-            "extras": list(self.extras),
-            "repeat": repeat,
-            "repeats": repeats,
-            **seen.as_dict(),
-            "duration_s": round(seen.duration_s, 4),
-            "peak_rss_mb": round(seen.peak_rss_mb, 1),
-            "verdict": str(judgement.verdict),
-            "harness": __version__,
         }
+        return new_record(
+            cell, seen, judgement.verdict, facts,
+            run_id=self.run_id, started=started, extras=self.extras, repeat=repeat, repeats=repeats,
+        )  # fmt: skip
 
     def _report(
         self,

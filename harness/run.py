@@ -22,12 +22,11 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from harness import __version__
 from harness.environments import Environment, EnvironmentFailure, Key, Store
 from harness.isolation import DIE_WITH_PARENT, Scratch
-from harness.journal import SCHEMA, JournalError, JournalWriter, Record
+from harness.journal import JournalError, JournalWriter, Record, new_record
 from harness.matrix import CellKey, Results, is_complete, public_or_empty
-from harness.outcome import Outcome, Verdict
+from harness.outcome import Observation, Outcome, Verdict
 from harness.plan import Cell
 from harness.plugin import new_run_id
 
@@ -209,10 +208,15 @@ class Runner:
 
     def _record_failure(self, work: Work) -> None:
         """An environment that cannot be made is an error of all its cells."""
+        seen = Observation(Outcome.ERROR, message=f"the environment cannot be made: {work.failure}")
+        facts = {"torch": work.target.key.torch, "python": work.target.key.python}
         journal = JournalWriter(self.journal_path(work.target))
         try:
             for cell in work.cells:
-                record = _error_record(cell, work.target.key, self.run_id, work.failure)
+                record = new_record(
+                    cell, seen, Verdict.ERROR, facts,
+                    run_id=self.run_id, started=datetime.now(timezone.utc), extras=work.target.key.extras,
+                )  # fmt: skip
                 journal.append(record)
                 self._advance(record)
         finally:
@@ -348,35 +352,6 @@ def _last_line(text: str) -> str:
         return found[1]
     lines = [line.strip() for line in text.splitlines() if line.strip().strip("=-! ")]
     return lines[-1][:400] if lines else "no output"
-
-
-def _error_record(cell: Cell, key: Key, run_id: str, words: str) -> Record:
-    unknown = "torch_git platform device_name cpu_capability error_type frame signal output_tail"
-    empty: dict[str, Any] = dict.fromkeys(unknown.split(), "")
-    return {
-        **empty,
-        "schema": SCHEMA,
-        "run_id": run_id,
-        "started": datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-        "case": cell.case.id,
-        "check": cell.check.name,
-        "case_hash": cell.case.hash,
-        "torch": key.torch,
-        "python": key.python,
-        "device": cell.device,
-        "backend": cell.backend,
-        "extras": list(key.extras),
-        "repeat": 1,
-        "repeats": 1,
-        "outcome": str(Outcome.ERROR),
-        "verdict": str(Verdict.ERROR),
-        "message": f"the environment cannot be made: {words}",
-        "exit_status": None,
-        "graphs": None,
-        "duration_s": 0.0,
-        "peak_rss_mb": 0.0,
-        "harness": __version__,
-    }
 
 
 def default_jobs(threads: int = 1) -> int:

@@ -5,37 +5,40 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
-from suite import case_text
+from seeded import write_case, write_journal
 
 from harness.case import load_cases
+from harness.evidence import Evidence
+from harness.matrix import Results
 from harness.report.corpus import corpus_page, life
-
-
-def cells(*verdicts: tuple[str, str], check: str = "test_a") -> pd.DataFrame:
-    rows = [("pytorch_1", check, "cpu", "eager", "", torch, verdict) for torch, verdict in verdicts]
-    return pd.DataFrame(rows, columns=["case", "check", "device", "backend", "extras", "torch", "verdict"])
+from harness.report.history import History, histories
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "words"),
+    ("letters", "words"),
     [
-        ("xfail xfail pass pass", "2.8.0 to 2.9.1: there from the first, fixed in 2.10.0"),
-        ("pass xfail pass pass", "2.9.1 to 2.9.1: introduced after 2.8.0, fixed in 2.10.0"),
-        ("pass pass xfail xfail", "2.10.0 to 2.11.0: introduced after 2.9.1, not fixed yet"),
+        ("BB..", "2.8.0 to 2.9.1: there from the first, fixed in 2.10.0"),
+        (".B..", "2.9.1 to 2.9.1: introduced after 2.8.0, fixed in 2.10.0"),
+        ("..BB", "2.10.0 to 2.11.0: introduced after 2.9.1, not fixed yet"),
         (
-            "xfail pass xfail pass",
+            "B.B.",
             "2.8.0 to 2.8.0: there from the first, fixed in 2.9.1; "
             "2.10.0 to 2.10.0: introduced after 2.9.1, fixed in 2.11.0",
         ),
-        ("xfail skip xfail pass", "2.8.0 to 2.10.0: there from the first, fixed in 2.11.0"),
-        ("error fail skip pass", "passes wherever measured"),
+        ("BsB.", "2.8.0 to 2.10.0: there from the first, fixed in 2.11.0"),
+        ("EFs.", "passes wherever measured"),
     ],
 )
-def test_life(verdicts: str, words: str) -> None:
+def test_life(tmp_path: Path, letters: str, words: str) -> None:
     releases = ("2.8.0", "2.9.1", "2.10.0", "2.11.0")
-    assert life(cells(*zip(releases, verdicts.split(), strict=True))) == words
+    write_journal(tmp_path, write_case(tmp_path, "pytorch_1"), dict(zip(releases, letters, strict=True)))
+    assert life(rows_of(tmp_path)) == words
+
+
+def rows_of(folder: Path) -> list[History]:
+    cases, results = load_cases([folder / "cases"]), Results(folder / "results")
+    return histories(results.load(cases, pytest.fail), Evidence(results, cases, pytest.fail))
 
 
 def test_page(tmp_path: Path) -> None:
@@ -46,9 +49,10 @@ def test_page(tmp_path: Path) -> None:
             "title": f"a | b {number}",
             "guard": number == 3,
         }
-        (tmp_path / f"pytorch_{number}.py").write_text(case_text('"""Why."""\ndef test_a(): pass\n', **settings))
+        path = write_case(tmp_path, f"pytorch_{number}", **settings, bugs=[])
+    write_journal(tmp_path, path, {"2.9.1": "."})
     (tmp_path / "left_out.toml").write_text('[pytorch_9]\nissue = "https://example.org/9"\nwhy = "needs a GPU"\n')
-    page = corpus_page(load_cases([tmp_path]), cells(("2.9.1", "xfail")), [tmp_path])
+    page = corpus_page(load_cases([tmp_path]), rows_of(tmp_path), [tmp_path])
     assert "3 cases with 3 checks, measured on torch 2.9.1." in page
     assert "| dynamo |  |  |  |  |  | 1 | 1 |  |  |  | 2 |" in page
     assert "| all | 0 | 0 | 0 | 0 | 0 | 2 | 1 | 0 | 0 | 0 | 3 |" in page

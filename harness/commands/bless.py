@@ -8,7 +8,7 @@ import sys
 
 from harness.bless import ThinJournal, entries_of, faces_of, rewrite
 from harness.commands import OK, UNEXPECTED
-from harness.commands.common import add_results, add_selection, load_selection, say, select_cases, warn
+from harness.commands.common import add_results, add_selection, load_lines, say, select_cases, warn
 from harness.matrix import write_text
 
 
@@ -19,8 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    _, lines = load_selection(arguments, warn)
-    _, cases = select_cases(arguments)
+    corpus, cases = select_cases(arguments)
+    lines = load_lines(arguments, corpus, cases, warn)
     thin = 0
     for case in cases:
         records = [

@@ -7,7 +7,7 @@ from contextlib import closing, nullcontext
 
 from harness.admission import RULES, Prober, findings_of
 from harness.commands import OK, UNEXPECTED
-from harness.commands.common import add_results, add_selection, load_selection, print_json, say, select_cases, warn
+from harness.commands.common import add_results, add_selection, load_lines, print_json, say, select_cases, warn
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,8 +18,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    corpus, lines = load_selection(arguments, warn)
-    _, cases = select_cases(arguments)
+    corpus, cases = select_cases(arguments)
+    lines = load_lines(arguments, corpus, cases, warn)
     marks = {True: "+", False: "X", None: "-"}
     width = max(len(case.id) for case in cases)
     found_all = []

@@ -159,24 +159,22 @@ def open_results(arguments: argparse.Namespace) -> Results:
     return Results(arguments.results)
 
 
-def load_selection(
-    arguments: argparse.Namespace, warn: Callable[[str], None]
-) -> tuple[list[Case], dict[CellKey, Record]]:
-    """The whole corpus, and the lines that the results folder has of what the arguments select.
+def load_lines(
+    arguments: argparse.Namespace, corpus: Sequence[Case], cases: Sequence[Case], warn: Callable[[str], None]
+) -> dict[CellKey, Record]:
+    """The lines that the results folder has of these cases of the corpus, on the devices and backends asked for.
 
     Raises:
         JournalError: a journal cannot be read.
     """
-    corpus, cases = select_cases(arguments)
     names = {case.id for case in cases}
-    lines = {
+    return {
         key: record
         for key, record in open_results(arguments).load(corpus, warn).items()
         if key[0] in names
         and (not arguments.device or key[2] in arguments.device)
         and (not arguments.backend or key[3] in arguments.backend)
     }
-    return corpus, lines
 
 
 def run_options(arguments: argparse.Namespace) -> Options:

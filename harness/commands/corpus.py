@@ -7,9 +7,19 @@ import sys
 from pathlib import Path
 
 from harness.commands import OK
-from harness.commands.common import add_results, add_selection, corpus_roots, load_selection, select_cases, warn
-from harness.matrix import cells_table, write_text
+from harness.commands.common import (
+    add_results,
+    add_selection,
+    corpus_roots,
+    load_lines,
+    open_results,
+    select_cases,
+    warn,
+)
+from harness.evidence import Evidence
+from harness.matrix import write_text
 from harness.report.corpus import corpus_page
+from harness.report.history import histories
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,9 +29,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    _, lines = load_selection(arguments, warn)
-    _, cases = select_cases(arguments)
-    page = corpus_page(cases, cells_table(lines), corpus_roots(arguments.cases))
+    corpus, cases = select_cases(arguments)
+    lines = load_lines(arguments, corpus, cases, warn)
+    rows = histories(lines, Evidence(open_results(arguments), corpus, lambda _: None))
+    page = corpus_page(cases, rows, corpus_roots(arguments.cases))
     if arguments.output is None:
         sys.stdout.write(page)
     else:

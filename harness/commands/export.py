@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from harness.commands import OK, NothingSelected, UsageError
-from harness.commands.common import add_results, add_selection, load_selection, warn
+from harness.commands.common import add_results, add_selection, load_lines, select_cases, warn
 from harness.export import FORMATS, ExportError, Selected, render
 from harness.matrix import write_bytes
 
@@ -20,7 +20,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    corpus, lines = load_selection(arguments, warn)
+    corpus, cases = select_cases(arguments)
+    lines = load_lines(arguments, corpus, cases, warn)
     if not lines:
         raise NothingSelected(f"nothing to export: {arguments.results} has no results of the selected cases")
     try:

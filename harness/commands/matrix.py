@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.commands import OK, NothingSelected
-from harness.commands.common import add_results, add_selection, load_selection, say, warn
+from harness.commands.common import add_results, add_selection, load_lines, say, select_cases, warn
 from harness.matrix import cells_table, matrix_table, write_text
 from harness.report.style import LOOKS, OUTCOME_LETTERS, look_of
 from harness.report.svg import HEAD, matrix_svg, row_label
@@ -25,7 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    corpus, lines = load_selection(arguments, warn)
+    corpus, cases = select_cases(arguments)
+    lines = load_lines(arguments, corpus, cases, warn)
     matrix = matrix_table(cells_table(lines), corpus)
     if matrix.empty:
         raise NothingSelected(f"nothing to show: {arguments.results} has no results of the selected cases")

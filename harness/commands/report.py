@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from harness.commands import OK, NothingSelected
-from harness.commands.common import add_results, add_selection, load_selection, open_results, say, select_cases, warn
+from harness.commands.common import add_results, add_selection, load_lines, open_results, say, select_cases, warn
 from harness.evidence import Evidence
 from harness.report.history import histories
 from harness.report.site import Site, render, write_site
@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     corpus, cases = select_cases(arguments)
     # The evidence reads the same files and warns of the same lines.
-    _, lines = load_selection(arguments, lambda _: None)
+    lines = load_lines(arguments, corpus, cases, lambda _: None)
     evidence = Evidence(open_results(arguments), corpus, warn)
     rows = histories(lines, evidence)
     if not rows:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 
 import jinja2
-import pandas as pd
 
+from harness.bisect import Search, State
 from harness.case import COMPONENTS, SYMPTOMS, Case
 from harness.matrix import version_key
-from harness.outcome import Verdict
+from harness.report.history import History
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -23,10 +24,10 @@ LEFT_OUT = "left_out.toml"
 """Beside the case folders: documented bugs that are no cases, and why. One ``[id]`` table each."""
 
 
-def corpus_page(cases: Sequence[Case], cells: pd.DataFrame, roots: Iterable[Path]) -> str:
-    """`cells` as made by `harness.matrix.cells_table`."""
-    rows = [
-        {"case": case, "life": life(cells[cells["case"] == case.id])}
+def corpus_page(cases: Sequence[Case], rows: Sequence[History], roots: Iterable[Path]) -> str:
+    """`rows` as made by `harness.report.history.histories`."""
+    lives = [
+        {"case": case, "life": life([row for row in rows if row.cell.case.id == case.id])}
         for case in sorted(cases, key=lambda case: (COMPONENTS.index(case.component), case.id))
     ]
     environment = jinja2.Environment(
@@ -34,41 +35,31 @@ def corpus_page(cases: Sequence[Case], cells: pd.DataFrame, roots: Iterable[Path
     )
     counts = Counter((case.component, case.symptom) for case in cases)
     return environment.get_template("corpus.md.j2").render(
-        rows=rows,
+        rows=lives,
         cases=cases,
         components=[name for name in COMPONENTS if any(case.component == name for case in cases)],
         symptoms=SYMPTOMS,
         counts=counts,
-        releases=sorted(set(cells["torch"]) - {""}, key=version_key),
+        releases=sorted({release for row in rows for release in row.releases}, key=version_key),
         left_out=_left_out(roots),
         cell=lambda text: text.replace("|", "\\|").replace("\n", " "),
     )
 
 
-def life(cells: pd.DataFrame) -> str:
-    """Where a case's checks begin and cease to show the bug, as measured: ``2.5.1-2.9.1, fixed in 2.10.0``."""
-    runs: set[str] = set()
-    for _, row in cells.groupby(["check", "device", "backend", "extras"]):
-        answers = row[row["verdict"].isin([Verdict.PASS, Verdict.XFAIL])]
-        answers = answers.sort_values("torch", key=lambda column: column.map(version_key))
-        pairs = list(zip(answers["torch"], answers["verdict"] == Verdict.XFAIL, strict=True))
-        runs |= set(_runs(pairs))
-    return "; ".join(sorted(runs, key=lambda run: version_key(run.split(" ")[0]))) or "passes wherever measured"
+def life(rows: Iterable[History]) -> str:
+    """Where a case's checks begin and cease to show the bug, as measured: ``2.5.1 to 2.9.1: ..., fixed in 2.10.0``."""
+    stretches = {stretch for row in rows for stretch in _stretches(row.search)}
+    in_order = sorted(stretches, key=lambda text: (version_key(text.split(" ")[0]), text))
+    return "; ".join(in_order) or "passes wherever measured"
 
 
-def _runs(answers: list[tuple[str, bool]]) -> Iterable[str]:
-    start: str | None = None
-    before = ""
-    for release, shows in answers:
-        if shows and start is None:
-            start = release
-            born = f"introduced after {before}" if before else "there from the first"
-        elif not shows and start is not None:
-            yield f"{start} to {before}: {born}, fixed in {release}"
-            start = None
-        before = release
-    if start is not None:
-        yield f"{start} to {before}: {born}, not fixed yet"
+def _stretches(search: Search[str]) -> Iterator[str]:
+    runs = [(state, list(run)) for state, run in groupby(search.decided(), key=lambda one: search.states[one])]
+    for number, (state, run) in enumerate(runs):
+        if state is State.BUG:
+            born = f"introduced after {runs[number - 1][1][-1]}" if number else "there from the first"
+            gone = f"fixed in {runs[number + 1][1][0]}" if number + 1 < len(runs) else "not fixed yet"
+            yield f"{run[0]} to {run[-1]}: {born}, {gone}"
 
 
 def _left_out(roots: Iterable[Path]) -> list[tuple[str, dict[str, str]]]:

@@ -50,13 +50,18 @@ class History:
         return self.squares[release].finding if release in self.squares else None
 
     @cached_property
-    def transitions(self) -> list[Transition[str]]:
-        """Where the check flips, as `pt2bugs bisect` finds it in the same results."""
+    def search(self) -> Search[str]:
+        """What the results say of each release, as `pt2bugs bisect` takes it."""
         states = {
             release: square.finding.state if square.finding else State.UNKNOWN
             for release, square in self.squares.items()
         }
-        return Search([release for release in self.releases if release in states], states=states).transitions()
+        return Search([release for release in self.releases if release in states], states=states)
+
+    @cached_property
+    def transitions(self) -> list[Transition[str]]:
+        """Where the check flips."""
+        return self.search.transitions()
 
 
 def histories(lines: dict[CellKey, Record], evidence: Evidence) -> list[History]:
