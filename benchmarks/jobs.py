@@ -11,7 +11,7 @@ from suite import sample, suite
 
 
 def main() -> None:
-    options = start(__doc__, ("--sample", int, 24, "cases"), ("--jobs", int, 2, "jobs"))
+    options = start(__doc__, ("--sample", int, 1_000, "cases at most"), ("--jobs", int, 2, "jobs"))
     cases = sample(options.sample)
     with tempfile.TemporaryDirectory(prefix="pt2bugs-benchmark-") as name:
         folder = Path(name)

@@ -1,8 +1,8 @@
 """This suite on the installed torch, against each case as a program of its own, and pytest-forked on the same files.
 
-All three run the same sample of cases, spread over the corpus. A program calls the checks of one file in turn and
-stops at the first that fails, as a reader of the issue would see it; pytest-forked has the parent import torch once,
-by the first file, and forks a child per check.
+All three run the same cases: a sample spread over the corpus, or those named. A program calls the checks of one file
+in turn and stops at the first that fails, as a reader of the issue would see it; pytest-forked has the parent import
+torch once, by the first file, and forks a child per check.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 
 from measure import ROOT, Cost, row, run, start, talk
@@ -45,9 +46,9 @@ ANY_STATUS = range(-64, 256)
 """A program with a bug in it may leave as it likes."""
 
 
-def sample(count: int) -> list[Case]:
-    """Cases for this torch and the CPU, spread evenly over the corpus. A hang would cost all three its timeout alike,
-    and the programs more: none of those."""
+def sample(count: int, names: Collection[str] = ()) -> list[Case]:
+    """Cases for this torch and the CPU, spread evenly over the corpus or over those named. A hang would cost all
+    three its timeout alike, and the programs more: none of those."""
     from importlib import metadata
 
     torch = public(metadata.version("torch"))
@@ -55,7 +56,7 @@ def sample(count: int) -> list[Case]:
         case
         for case in load_cases([ROOT / "cases"])
         if "cpu" in case.devices and not case.extra and not case.env and case.symptom != "hang"
-        if is_available(case, torch)
+        if is_available(case, torch) and (not names or case.id in names)
     ]
     cases = sorted(cases, key=lambda case: (case.component, case.id))
     return cases[:: max(1, len(cases) // count)][:count]
@@ -98,29 +99,30 @@ def _caches(folder: Path) -> dict[str, str]:
 def main() -> None:
     options = start(
         __doc__,
-        ("--sample", int, 12, "cases"),
+        ("--sample", int, 12, "cases at most"),
+        ("--only", str, "", "ids of cases, with spaces between"),
+        ("--against", str, "programs forked", "alternatives"),
         ("--jobs", int, len(os.sched_getaffinity(0)), "jobs of the second row"),
     )
-    cases = sample(options.sample)
+    cases = sample(options.sample, options.only.split())
     what = f"{len(cases)} cases, {sum(len(case.checks) for case in cases)} checks"
     with tempfile.TemporaryDirectory(prefix="pt2bugs-benchmark-") as name:
         folder = Path(name)
         talk("the suite, once to have the environment warm")
         suite(cases[:1], folder / "warm", 1)
         one, many = suite(cases, folder, 1), suite(cases, folder, options.jobs)
-        fork = forked(cases, folder)
-        alone = programs(cases, folder)
-    for words, other, aim in (("each file as a program", alone, "8"), ("pytest-forked, one process", fork, "")):
-        ratio = f"{other.wall_s / one.wall_s:.1f}"
-        row(f"{what}, 1 job", f"{one.wall_s:.0f} s", f"{words}: {other.wall_s:.0f} s", ratio, aim)
-    ratio = f"{alone.wall_s / many.wall_s:.1f}"
-    row(
-        f"{what}, {options.jobs} jobs",
-        f"{many.wall_s:.0f} s",
-        f"each file as a program: {alone.wall_s:.0f} s",
-        ratio,
-        "15 for the whole corpus",
-    )
+        if "forked" in options.against.split():
+            fork = forked(cases, folder)
+            _compare(f"{what}, 1 job", one, "pytest-forked, one process", fork)
+        if "programs" in options.against.split():
+            alone = programs(cases, folder)
+            _compare(f"{what}, 1 job", one, "each file as a program", alone, "8 for the founding set")
+            _compare(f"{what}, {options.jobs} jobs", many, "each file as a program", alone, "15 for the whole corpus")
+
+
+def _compare(what: str, ours: Cost, alternative: str, theirs: Cost, aim: str = "") -> None:
+    ratio = f"{theirs.wall_s / ours.wall_s:.1f}"
+    row(what, f"{ours.wall_s:.0f} s", f"{alternative}: {theirs.wall_s:.0f} s", ratio, aim)
 
 
 if __name__ == "__main__":

@@ -65,3 +65,4 @@ def test_class_attribute(device: str, backend: str) -> None:
 
 if __name__ == "__main__":
     test_isinstance("cpu", "eager")
+    test_class_attribute("cpu", "eager")
