@@ -183,7 +183,9 @@ class Prober:
         self.zygote.close()
 
     def _run(self, case: Case, **request: Any) -> Observation:
-        limits = Limits(2 * case.timeout, case.memory)
+        # A program runs several checks.
+        timeout = case.timeout * (2 if request["mode"] == "program" else 1)
+        limits = Limits(timeout, case.memory)
         ending = self.zygote.run({"path": str(case.path.resolve()), **request}, limits)
         return observe_ending(ending, limits.timeout_s, case.memory)[0]
 
