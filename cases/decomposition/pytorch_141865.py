@@ -24,6 +24,15 @@ wider layer. Source: issue 141865.
 import torch
 
 
+class Layer(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(1, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.linear(x)
+
+
 def is_refused(module, x: torch.Tensor) -> bool:
     try:
         with torch.no_grad():
@@ -36,12 +45,12 @@ def is_refused(module, x: torch.Tensor) -> bool:
 
 
 def test_half_input_is_refused(device: str, backend: str) -> None:
-    linear = torch.nn.Linear(1, 1).to(device).eval()
-    compiled = torch.compile(linear, backend=backend)
+    layer = Layer().to(device).eval()
+    compiled = torch.compile(layer, backend=backend)
     x = torch.ones(1, 1, device=device)
     with torch.no_grad():
-        torch.testing.assert_close(compiled(x), linear(x))
-    assert is_refused(linear, x.half())
+        torch.testing.assert_close(compiled(x), layer(x))
+    assert is_refused(layer, x.half())
     if not is_refused(compiled, x.half()):
         raise AssertionError("compiled Linear accepted a float16 input")
 

@@ -33,6 +33,10 @@ eager. Source: issue 197896, PR 198055 (open).
 import torch
 
 
+def scale(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
+
+
 def make_list_recorder():
     log = []
 
@@ -41,7 +45,7 @@ def make_list_recorder():
             log.append(size)
 
     def double(x: torch.Tensor) -> torch.Tensor:
-        y = x * 2
+        y = scale(x)
         Recorder().note(x.size(0))
         return y
 
@@ -56,7 +60,7 @@ def make_dict_recorder():
             log["calls"] += 1
 
     def double(x: torch.Tensor) -> torch.Tensor:
-        y = x * 2
+        y = scale(x)
         Recorder().note()
         return y
 
