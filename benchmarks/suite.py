@@ -1,8 +1,8 @@
 """This suite on the installed torch, against each case as a program of its own, and pytest-forked on the same files.
 
-All three run the same cases: a sample spread over the corpus, or those named. A program calls the checks of one file
-in turn and stops at the first that fails, as a reader of the issue would see it; pytest-forked has the parent import
-torch once, by the first file, and forks a child per check.
+All three run the same sample of cases, spread over the corpus. A program calls the checks of one file in turn and
+stops at the first that fails, as a reader of the issue would see it; pytest-forked has the parent import torch once,
+by the first file, and forks a child per check.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Collection
 from pathlib import Path
 
 from measure import ROOT, Cost, row, run, start, talk
 
-from harness.case import Case, load_cases
+from harness.case import Case, Selection, load_cases
 from harness.expectation import is_available, public
 
 PROGRAM = """
@@ -46,9 +45,9 @@ ANY_STATUS = range(-64, 256)
 """A program with a bug in it may leave as it likes."""
 
 
-def sample(count: int, names: Collection[str] = ()) -> list[Case]:
-    """Cases for this torch and the CPU, spread evenly over the corpus or over those named. A hang would cost all
-    three its timeout alike, and the programs more: none of those."""
+def sample(count: int) -> list[Case]:
+    """Cases for this torch and the CPU, spread evenly over the corpus. A hang would cost all three its timeout alike,
+    and the programs more: none of those."""
     from importlib import metadata
 
     torch = public(metadata.version("torch"))
@@ -56,21 +55,21 @@ def sample(count: int, names: Collection[str] = ()) -> list[Case]:
         case
         for case in load_cases([ROOT / "cases"])
         if "cpu" in case.devices and not case.extra and not case.env and case.symptom != "hang"
-        if is_available(case, torch) and (not names or case.id in names)
+        if is_available(case, torch)
     ]
     cases = sorted(cases, key=lambda case: (case.component, case.id))
     return cases[:: max(1, len(cases) // count)][:count]
 
 
-def programs(cases: list[Case], folder: Path) -> Cost:
-    """Each case as its own program, with a new Inductor cache: nobody has seen the bug before."""
-    costs = []
+def programs(cases: list[Case], folder: Path) -> dict[str, Cost]:
+    """By id. Each case as its own program, with a new Inductor cache: nobody has seen the bug before."""
+    costs = {}
     for number, case in enumerate(cases):
         names = [check.name for check in case.checks]
         command = [sys.executable, "-c", PROGRAM, str(case.path), case.backends[0], *names]
-        costs.append(run(command, ANY_STATUS, _caches(folder / f"program-{number}")))
-        talk(f"{case.id} as a program: {costs[-1].wall_s:.1f} s")
-    return Cost(sum(c.wall_s for c in costs), sum(c.cpu_s for c in costs), max(c.peak_mib for c in costs))
+        costs[case.id] = run(command, ANY_STATUS, _caches(folder / f"program-{number}"))
+        talk(f"{case.id} as a program: {costs[case.id].wall_s:.1f} s")
+    return costs
 
 
 def forked(cases: list[Case], folder: Path) -> Cost:
@@ -100,29 +99,36 @@ def main() -> None:
     options = start(
         __doc__,
         ("--sample", int, 12, "cases at most"),
-        ("--only", str, "", "ids of cases, with spaces between"),
+        ("--part", str, "", "patterns of case ids, with spaces between: a further row for these"),
         ("--against", str, "programs forked", "alternatives"),
         ("--jobs", int, len(os.sched_getaffinity(0)), "jobs of the second row"),
     )
-    cases = sample(options.sample, options.only.split())
-    what = f"{len(cases)} cases, {sum(len(case.checks) for case in cases)} checks"
+    cases = sample(options.sample)
+    part = [case for case in cases if Selection(tuple(options.part.split())).matches(case)] if options.part else []
     with tempfile.TemporaryDirectory(prefix="pt2bugs-benchmark-") as name:
         folder = Path(name)
         talk("the suite, once to have the environment warm")
         suite(cases[:1], folder / "warm", 1)
         one, many = suite(cases, folder, 1), suite(cases, folder, options.jobs)
+        of_part = suite(part, folder / "part", 1) if part else None
         if "forked" in options.against.split():
-            fork = forked(cases, folder)
-            _compare(f"{what}, 1 job", one, "pytest-forked, one process", fork)
+            _compare(cases, 1, one.wall_s, "pytest-forked, one process", forked(cases, folder).wall_s)
         if "programs" in options.against.split():
-            alone = programs(cases, folder)
-            _compare(f"{what}, 1 job", one, "each file as a program", alone, "8 for the founding set")
-            _compare(f"{what}, {options.jobs} jobs", many, "each file as a program", alone, "15 for the whole corpus")
+            words, alone = "each file as a program", programs(cases, folder)
+            _compare(cases, 1, one.wall_s, words, _total(alone, cases))
+            _compare(cases, options.jobs, many.wall_s, words, _total(alone, cases), "15 for the whole corpus")
+            if of_part:
+                _compare(part, 1, of_part.wall_s, words, _total(alone, part), "8 for the founding set")
 
 
-def _compare(what: str, ours: Cost, alternative: str, theirs: Cost, aim: str = "") -> None:
-    ratio = f"{theirs.wall_s / ours.wall_s:.1f}"
-    row(what, f"{ours.wall_s:.0f} s", f"{alternative}: {theirs.wall_s:.0f} s", ratio, aim)
+def _total(costs: dict[str, Cost], cases: list[Case]) -> float:
+    return sum(costs[case.id].wall_s for case in cases)
+
+
+def _compare(cases: list[Case], jobs: int, ours_s: float, alternative: str, theirs_s: float, aim: str = "") -> None:
+    checks = sum(len(case.checks) for case in cases)
+    what = f"{len(cases)} cases, {checks} checks, {jobs} job{'s' if jobs > 1 else ''}"
+    row(what, f"{ours_s:.0f} s", f"{alternative}: {theirs_s:.0f} s", f"{theirs_s / ours_s:.1f}", aim)
 
 
 if __name__ == "__main__":

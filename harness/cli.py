@@ -36,7 +36,7 @@ COMMANDS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     argv = sys.argv[1:] if argv is None else list(argv)
-    arguments = _parser(argv).parse_args(argv)
+    arguments = _parse(argv)
     try:
         return int(arguments.run(arguments))
     except NothingSelected as error:
@@ -68,7 +68,7 @@ def _is_explained(error: Exception) -> bool:
     return isinstance(error, (EnvironmentFailure, JournalError, ReleaseError, OSError))
 
 
-def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
+def _parse(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="pt2bugs",
         description="Documented PyTorch 2 compiler bugs, measured per torch release and device.",
@@ -76,14 +76,25 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"pt2bugs {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    asked = next((word for word in argv if not word.startswith("-")), None)
+    asked = argv[0] if argv else ""
     for name, help_ in COMMANDS.items():
         sub = commands.add_parser(name, help=help_, description=help_[0].upper() + help_[1:] + ".")
         if name == asked:
             module = importlib.import_module(f"harness.commands.{name}")
             module.add_arguments(sub)
             sub.set_defaults(run=module.run)
-    return parser
+            return _parse_command(sub, argv[1:])
+    return parser.parse_args(argv)
+
+
+def _parse_command(parser: argparse.ArgumentParser, argv: Sequence[str]) -> argparse.Namespace:
+    """As `parse_args`, but cases may stand anywhere: argparse takes those before the first option only."""
+    arguments, rest = parser.parse_known_args(argv)
+    if rest and (not hasattr(arguments, "patterns") or any(word.startswith("-") for word in rest)):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    if rest:
+        arguments.patterns = [*arguments.patterns, *rest]
+    return arguments
 
 
 if __name__ == "__main__":

@@ -50,6 +50,27 @@ def test_list(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert err == "2 cases, 2 checks\n"
 
 
+def test_cases_stand_anywhere(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "pytorch_1", "--component", "inductor", "--component", "dynamo", "pytorch_2*"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["pytorch_1", "pytorch_22"]
+    assert main(["compare", "2.9.1", "2.10.0", "--offline", "pytorch_3"]) == 2
+    assert "no case 'pytorch_3'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["list", "--nosuch", "pytorch_1"], "unrecognized arguments: --nosuch\n"),
+        (["envs", "list", "more"], "unrecognized arguments: more"),
+        (["compare", "2.9.1"], "the following arguments are required: B\n"),
+    ],
+)
+def test_unrecognized_or_missing(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(arguments)
+    assert words in capsys.readouterr().err
+
+
 def test_list_as_json(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "pytorch_2*", "--json"]) == 0
     (case,) = json.loads(capsys.readouterr().out)
