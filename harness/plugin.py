@@ -11,6 +11,7 @@ import os
 import platform
 import signal
 import sys
+import sysconfig
 import uuid
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
@@ -541,15 +542,9 @@ def _python_path() -> dict[str, str]:
     """Let a fresh interpreter find this package, and load no plugin that was not named."""
     here = str(Path(__file__).resolve().parent.parent)
     path = os.environ.get("PYTHONPATH", "")
-    return {
-        "PYTHONPATH": path if here in sys.path and _is_installed_here(here) else f"{here}{os.pathsep}{path}",
-        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-        "PYTEST_ADDOPTS": "",
-    }
-
-
-def _is_installed_here(folder: str) -> bool:
-    return "site-packages" in folder
+    if here not in (sysconfig.get_path("purelib"), sysconfig.get_path("platlib")):
+        path = f"{here}{os.pathsep}{path}" if path else here
+    return {"PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""}
 
 
 def _output_section(seen: Observation) -> str:
