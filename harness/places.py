@@ -1,4 +1,4 @@
-"""No path of the machine gets into the journal: results are compared and merged across machines."""
+"""No path and no address of one run gets into the journal: results are compared across runs and machines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ class Places:
     """Replaces the folders of this machine in text by what they are.
 
     The files of packages lose their folder (``torch/_dynamo/utils.py``), case files too; the rest becomes
-    ``<cell>`` (a cell's own folder), ``<cache>``, ``<env>``, ``<python>`` or ``~``.
+    ``<cell>`` (a cell's own folder), ``<cache>``, ``<env>``, ``<python>`` or ``~``. Where an object was in memory
+    (``<function f at 0x7f1e2c3b4d50>``) becomes ``0x...``.
     """
 
     def __init__(self) -> None:
@@ -34,10 +35,14 @@ class Places:
         self._pattern = re.compile(rf"(?P<cell>{scratch}/cell-[^/\s'\"]+)|(?P<scratch>{scratch})|{longest_first}")
 
     def hide(self, text: str, folder: Path) -> str:
-        """`text` without paths of this machine; `folder` is that of the case file."""
-        return self._pattern.sub(self._word, text.replace(f"{folder}/", ""))
+        """`text` without paths and addresses of this machine; `folder` is that of the case file."""
+        text = self._pattern.sub(self._word, text.replace(f"{folder}/", ""))
+        return _ADDRESS.sub("at 0x...", text)
 
     def _word(self, found: re.Match[str]) -> str:
         if found["cell"]:
             return "<cell>"
         return "<scratch>" if found["scratch"] else self._names[found[0]]
+
+
+_ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,16}\b")

@@ -26,6 +26,8 @@ def test_what_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
         "/somewhere/cache/warm": "<cache>/warm",
         f"{sys.prefix}/bin/python": "<env>/bin/python",
         f"{Path.home()}/notes{os.sep}": f"~/notes{os.sep}",
+        "<function f at 0x7f1e2c3b4d50>": "<function f at 0x...>",
+        "guard != 0x7fffffffffffffff": "guard != 0x7fffffffffffffff",
         "no path at all": "no path at all",
     }.items():
         assert places.hide(text, Path("/corpus/dynamo")) == expected
