@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from packaging.version import Version
 
@@ -78,6 +79,18 @@ def clean_confidence(buggy: Iterable[Finding], clean: Finding) -> float:
     return float(1 - (1 - sighting_rate(buggy)) ** clean.runs)
 
 
+@dataclass
+class _Tally:
+    """What all runs of a cell showed, errors aside."""
+
+    states: Counter[State] = field(default_factory=Counter)
+    is_flaky: bool = False
+
+    def add(self, state: State, *, is_flaky: bool) -> None:
+        self.states[state] += 1
+        self.is_flaky |= is_flaky
+
+
 class Evidence:
     """The lines of a results folder, by cell and release.
 
@@ -98,17 +111,26 @@ class Evidence:
         Raises:
             JournalError: it cannot be read.
         """
-        records = list(read_journal(journal_files(self.results.journal_folder), self._warn_once))
-        self._runs: dict[CellKey, list[Record]] = {}
-        for record in records:
-            case = self.cases.get(record["case"])
-            if case is not None and record["case_hash"] == case.hash and record["verdict"] != Verdict.ERROR:
-                self._runs.setdefault(cell_key(record), []).append(record)
+        self._tallies: dict[CellKey, _Tally] = {}
+        found = newest(self._counted(), self.cases)
         self._lines: dict[tuple[str, ...], Record] = {}
-        found = newest(records, self.cases)
         for key in sorted(found, key=lambda key: (is_complete(found[key]), Version(key[6] or "0"))):
             if self.python in (None, key[6]):
                 self._lines[key[:6]] = found[key]
+
+    def _counted(self) -> Iterator[Record]:
+        """The records, each counted as it passes: of a large journal only the newest are kept."""
+        for record in read_journal(journal_files(self.results.journal_folder), self._warn_once):
+            self._count(record)
+            yield record
+
+    def _count(self, record: Record) -> None:
+        case, key = self.cases.get(record["case"]), cell_key(record)
+        # Without a release it is from an environment that did not even import torch.
+        if case is None or record["case_hash"] != case.hash or not key[5] or record["verdict"] == Verdict.ERROR:
+            return
+        tally = self._tallies.setdefault(key, _Tally())
+        tally.add(seen_state(case, record), is_flaky=record["verdict"] == Verdict.FLAKY)
 
     def _warn_once(self, text: str) -> None:
         if text not in self._warned:
@@ -120,16 +142,15 @@ class Evidence:
         record = self._lines.get((*cell.key, "+".join(extras), torch))
         if record is None:
             return None
-        runs = self._runs.get(cell_key(record), [])
-        states = [seen_state(cell.case, run) for run in runs]
-        sightings = states.count(State.BUG)
-        is_flaky = cell.case.flaky or any(run["verdict"] == Verdict.FLAKY for run in runs)
+        tally = self._tallies.get(cell_key(record), _Tally())
+        runs, sightings = tally.states.total(), tally.states[State.BUG]
+        is_flaky = cell.case.flaky or tally.is_flaky
         state = seen_state(cell.case, record)
-        if is_flaky and states:
+        if is_flaky and runs:
             # Seen once, it is there; never seen, it may still be: how sure that is depends on the runs.
-            clean = states.count(State.NO_BUG) == len(states)
+            clean = tally.states[State.NO_BUG] == runs
             state = State.BUG if sightings else State.NO_BUG if clean else State.UNKNOWN
-        return Finding(record, state, len(states), sightings, is_flaky)
+        return Finding(record, state, runs, sightings, is_flaky)
 
     def releases(self, cells: Iterable[Cell]) -> list[Version]:
         """The releases that have a line of any of these cells, in order."""
