@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from seeded import write_case, write_journal
 from suite import case_text
 
 from harness.bless import ThinJournal, entries_of, faces_of, rewrite, toml_string
 from harness.case import Case, parse_case
+from harness.cli import main
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -171,3 +173,23 @@ def test_a_failure_without_words_is_told_by_having_none(tmp_path: Path) -> None:
     assert re.search(entry.face.match, "\n\nYou can suppress this exception")
     assert re.search(entry.face.match, "")
     assert not re.search(entry.face.match, "words")
+
+
+@pytest.mark.parametrize(
+    ("letters", "specifier"),
+    [
+        ({"2.8.0": "B", "2.12.1": "."}, "<2.10"),  # says what was seen, and more
+        ({"2.8.0": "B", "2.9.1": ".", "2.12.1": "."}, "<2.9"),
+        ({"2.8.0": "B", "2.10.0": "B", "2.12.1": "."}, "<2.12"),
+        ({"2.8.0": "B"}, "<2.10"),  # too thin
+    ],
+)
+def test_only_a_header_that_is_wrong_is_changed(
+    tmp_path: Path, letters: dict[str, str], specifier: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_case(tmp_path, "pytorch_1")
+    write_journal(tmp_path, path, letters)
+    code = main(["bless", "--cases", str(tmp_path / "cases"), "--results", str(tmp_path / "results")])
+    assert code == (1 if len(letters) < 2 else 0)
+    assert [str(bug.torch) for bug in parse_case(path).bugs] == [specifier]
+    assert bool(capsys.readouterr().out) == (specifier != "<2.10"), "the diff is shown"
