@@ -110,15 +110,15 @@ def main() -> None:
         talk("the suite, once to have the environment warm")
         suite(cases[:1], folder / "warm", 1)
         one, many = suite(cases, folder, 1), suite(cases, folder, options.jobs)
-        of_part = suite(part, folder / "part", 1) if part else None
+        of_part = {jobs: suite(part, folder / "part", jobs) for jobs in (1, options.jobs) if part}
         if "forked" in options.against.split():
             _compare(cases, 1, one.wall_s, "pytest-forked, one process", forked(cases, folder).wall_s)
         if "programs" in options.against.split():
             words, alone = "each file as a program", programs(cases, folder)
             _compare(cases, 1, one.wall_s, words, _total(alone, cases))
             _compare(cases, options.jobs, many.wall_s, words, _total(alone, cases), "15 for the whole corpus")
-            if of_part:
-                _compare(part, 1, of_part.wall_s, words, _total(alone, part), "8 for the founding set")
+            for jobs, cost in of_part.items():
+                _compare(part, jobs, cost.wall_s, words, _total(alone, part), "8 for the founding set")
 
 
 def _total(costs: dict[str, Cost], cases: list[Case]) -> float:
