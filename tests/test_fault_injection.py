@@ -158,7 +158,8 @@ class Gun:
         if not selected:  # it has just ended
             return False
         names = {line.rpartition("/")[2] for line in Path(selected).read_text().splitlines()}
-        lines = read_journal([Path(words[words.index("--journal") + 1])], lambda _: None)
+        journal = Path(words[words.index("--journal") + 1])
+        lines = read_journal([journal] if journal.exists() else [], lambda _: None)
         recorded = sum(f"{r['case']}.py::{r['check']}[{r['device']}-{r['backend']}]" in names for r in lines)
         if self._last_cell.get(selected) == recorded:
             return False
@@ -171,10 +172,12 @@ def under_fire(matrix: Matrix, gun: Gun, kills: int) -> None:
     goal = gun.hits.total() + kills
     while gun.hits.total() < goal and not is_done(matrix):
         process = matrix.start()
-        while process.poll() is None and gun.hits.total() < goal:
-            time.sleep(gun.random.uniform(0.01, 0.1))
-            gun.fire(matrix)
-        process.kill()
+        try:
+            while process.poll() is None and gun.hits.total() < goal:
+                time.sleep(gun.random.uniform(0.01, 0.1))
+                gun.fire(matrix)
+        finally:
+            process.kill()
         output, _ = process.communicate(timeout=60)
         assert "Traceback" not in output, output
 
