@@ -692,10 +692,13 @@ class TestZygote:
         zygote.run({"number": 0}, LIMITS)
         (guardian,) = set(children(os.getpid()))
         (below,) = children(guardian)
+        # It removes the folder of a cell, which takes a descriptor, after it has answered.
+        wait_until(lambda: not list(tmp_path.glob("*/cell-*")))
+        time.sleep(0.1)
         below_before = descriptors(below)
         for number in range(30):
             assert zygote.run({"number": number}, LIMITS).frames["report"] == {"twice": 2 * number}
-        assert descriptors(below) == below_before
+        wait_until(lambda: descriptors(below) == below_before)
         assert children(below) == []
         zygote.close()
         assert descriptors("self") == before
