@@ -89,6 +89,12 @@ def _split(text: str) -> list[str]:
 
 def _pip_settings() -> dict[str, list[str]]:
     """What pip's files and variables say; a variable overrides the files, as it does for pip."""
+    return _ask_pip(tuple(sorted(item for item in os.environ.items() if item[0].startswith("PIP_"))))
+
+
+@lru_cache
+def _ask_pip(variables: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
+    """Takes half a second, and several callers need it. `variables` are those that the answer depends on."""
     command = [sys.executable, "-m", "pip", "config", "list"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     settings: dict[str, list[str]] = {}
@@ -96,9 +102,9 @@ def _pip_settings() -> dict[str, list[str]]:
         # Lines are `:env:.find-links='/a'` or `global.find-links='/a /b'`.
         if found := re.fullmatch(r"[^=]*\.([\w-]+)='(.*)'", line.strip()):
             settings.setdefault(found[1], []).extend(found[2].replace("\\n", " ").split())
-    for name in ("find-links", "index-url"):
-        if value := os.environ.get("PIP_" + name.upper().replace("-", "_")):
-            settings[name] = value.split()
+    settings |= {
+        name.removeprefix("PIP_").lower().replace("_", "-"): value.split() for name, value in variables if value
+    }
     return settings
 
 
