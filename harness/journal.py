@@ -176,13 +176,19 @@ def read_journal(paths: Iterable[Path], warn: Callable[[str], None]) -> Iterator
         JournalError: a file cannot be read, or is of a newer schema.
     """
     for path in paths:
-        try:
-            with path.open("rb") as lines:
-                for number, line in enumerate(lines, 1):
-                    if record := _parse(path, number, line, warn):
-                        yield record
-        except OSError as error:
-            raise JournalError(f"{path}: cannot be read: {error.strerror}") from None
+        with _reading(path) as lines:
+            for number, line in enumerate(lines, 1):
+                if record := _parse(path, number, line, warn):
+                    yield record
+
+
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[Iterable[bytes]]:
+    try:
+        with path.open("rb") as lines:
+            yield lines
+    except OSError as error:
+        raise JournalError(f"{path}: cannot be read: {error.strerror}") from None
 
 
 def read_newest(paths: Iterable[Path], warn: Callable[[str], None]) -> Iterator[Record]:
@@ -194,16 +200,13 @@ def read_newest(paths: Iterable[Path], warn: Callable[[str], None]) -> Iterator[
     Raises:
         JournalError: as `read_journal`.
     """
-    try:
-        paths = list(paths)
-        worth = sum(path.stat().st_size for path in paths) > _MUCH
-        for path, wanted in zip(paths, map_in_processes(_newest_numbers, paths, worth=worth), strict=True):
-            with path.open("rb") as lines:
-                for number, line in enumerate(lines, 1):
-                    if number in wanted and (record := _parse(path, number, line, warn)):
-                        yield record
-    except OSError as error:
-        raise JournalError(f"{error.filename}: cannot be read: {error.strerror}") from None
+    paths = list(paths)
+    worth = sum(path.stat().st_size for path in paths if path.exists()) > _MUCH
+    for path, wanted in zip(paths, map_in_processes(_newest_numbers, paths, worth=worth), strict=True):
+        with _reading(path) as lines:
+            for number, line in enumerate(lines, 1):
+                if number in wanted and (record := _parse(path, number, line, warn)):
+                    yield record
 
 
 _MUCH = 64 << 20
@@ -212,23 +215,19 @@ _MUCH = 64 << 20
 
 def _newest_numbers(path: Path) -> set[int]:
     """Numbers, from 1, of the lines with a say, and of those that are not as `JournalWriter` writes them."""
-    with path.open("rb") as lines:
-        return _newest_of(lines)
-
-
-def _newest_of(lines: Iterable[bytes]) -> set[int]:
     strange: set[int] = set()
     newest: dict[tuple[bytes | Any, ...], tuple[bytes, int]] = {}
-    for number, line in enumerate(lines, 1):
-        head = _HEAD.match(line)
-        # The quotes of this would be escaped in a string: a line with such an end was not cut off.
-        if head is None or not line.endswith(b'"}\n') or line.rfind(b', "harness": "', -80) < 0:
-            strange.add(number)
-            continue
-        started, subject = head[1], head.group(2, 3, 4, 5, 6)
-        known = newest.get(subject)
-        if known is None or started >= known[0]:
-            newest[subject] = (started, number)
+    with _reading(path) as lines:
+        for number, line in enumerate(lines, 1):
+            head = _HEAD.match(line)
+            # The quotes of this would be escaped in a string: a line with such an end was not cut off.
+            if head is None or not line.endswith(b'"}\n') or line.rfind(b', "harness": "', -80) < 0:
+                strange.add(number)
+                continue
+            started, subject = head[1], head.group(2, 3, 4, 5, 6)
+            known = newest.get(subject)
+            if known is None or started >= known[0]:
+                newest[subject] = (started, number)
     return strange | {number for _, number in newest.values()}
 
 
