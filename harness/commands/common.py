@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from harness.matrix import CellKey, Results
     from harness.plan import Cell
     from harness.releases import Release, Sources
+    from harness.report.history import History
     from harness.run import Options, Target
 
 
@@ -175,6 +176,22 @@ def load_lines(
         and (not arguments.device or key[2] in arguments.device)
         and (not arguments.backend or key[3] in arguments.backend)
     }
+
+
+def load_histories(
+    arguments: argparse.Namespace, corpus: Sequence[Case], cases: Sequence[Case], warn: Callable[[str], None]
+) -> list[History]:
+    """The rows of the matrix of these cases of the corpus, with what each release says.
+
+    Raises:
+        JournalError: a journal cannot be read.
+    """
+    from harness.evidence import Evidence
+    from harness.report.history import histories
+
+    # The evidence reads the same files and warns of the same lines.
+    lines = load_lines(arguments, corpus, cases, lambda _: None)
+    return histories(lines, Evidence(open_results(arguments), corpus, warn))
 
 
 def run_options(arguments: argparse.Namespace) -> Options:

@@ -11,15 +11,12 @@ from harness.commands.common import (
     add_results,
     add_selection,
     corpus_roots,
-    load_lines,
-    open_results,
+    load_histories,
     select_cases,
     warn,
 )
-from harness.evidence import Evidence
 from harness.matrix import write_text
 from harness.report.corpus import corpus_page
-from harness.report.history import histories
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,8 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     corpus, cases = select_cases(arguments)
-    lines = load_lines(arguments, corpus, cases, warn)
-    rows = histories(lines, Evidence(open_results(arguments), corpus, lambda _: None))
+    rows = load_histories(arguments, corpus, cases, warn)
     page = corpus_page(cases, rows, corpus_roots(arguments.cases))
     if arguments.output is None:
         sys.stdout.write(page)

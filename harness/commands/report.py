@@ -6,9 +6,7 @@ import argparse
 from pathlib import Path
 
 from harness.commands import OK, NothingSelected
-from harness.commands.common import add_results, add_selection, load_lines, open_results, say, select_cases, warn
-from harness.evidence import Evidence
-from harness.report.history import histories
+from harness.commands.common import add_results, add_selection, load_histories, say, select_cases, warn
 from harness.report.site import Site, render, write_site
 
 
@@ -20,10 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     corpus, cases = select_cases(arguments)
-    # The evidence reads the same files and warns of the same lines.
-    lines = load_lines(arguments, corpus, cases, lambda _: None)
-    evidence = Evidence(open_results(arguments), corpus, warn)
-    rows = histories(lines, evidence)
+    rows = load_histories(arguments, corpus, cases, warn)
     if not rows:
         raise NothingSelected(f"nothing to report: {arguments.results} has no results of the selected cases")
     site = Site(cases, rows)
