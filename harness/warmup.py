@@ -194,6 +194,8 @@ class _Memory:
         return cls(folder)
 
     def keep(self, **facts: Any) -> None:
+        if all(name in self.known and self.known[name] == value for name, value in facts.items()):
+            return
         self.known.update(facts)
         with contextlib.suppress(OSError):
             beside = self._file.with_suffix(f".{os.getpid()}")
