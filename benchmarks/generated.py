@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import datetime, timezone
 from itertools import cycle, islice
 from pathlib import Path
-from typing import Any
 
 from measure import ROOT
 
 from harness.case import Case, find_case_files, load_cases
 from harness.expectation import Where, expected_bug
-from harness.journal import KEYS, SCHEMA, Record
+from harness.journal import Record, new_record
+from harness.outcome import Observation, Outcome, Verdict
+from harness.plan import Cell
 
 LINE_LENGTH = 890
 """Characters of a line: the mean over the first eight releases of this repository's journal."""
@@ -51,39 +53,26 @@ def _lines(rows: list[Record], started: str) -> Iterator[str]:
         yield json.dumps(record) + "\n"
 
 
-def _record(case: Case, check: str, torch: str) -> dict[str, Any]:
-    backend = case.backends[0]
-    bug = expected_bug(case, check, Where(torch, "3.11.7", case.devices[0], backend))
-    record: dict[str, Any] = {
-        **dict.fromkeys(KEYS, ""),
-        "schema": SCHEMA,
-        "run_id": "20260101T000000Z-00000000",
-        "started": "2026-01-01T00:00:00.000Z",
-        "case": case.id,
-        "check": check,
-        "case_hash": case.hash,
-        "torch": f"{torch}+cpu",
-        "torch_git": "0123456789012345678901234567890123456789",
-        "python": "3.11.7",
-        "platform": "Linux-6.1.0-x86_64-with-glibc2.36",
-        "device": case.devices[0],
-        "device_name": "a processor",
-        "cpu_capability": "AVX2",
-        "backend": backend,
-        "extras": [],
-        "repeat": 1,
-        "repeats": 1,
-        "outcome": str(bug.outcome) if bug else "pass",
-        "verdict": "xfail" if bug else "pass",
-        "error_type": (bug.error or "") if bug else "",
-        "message": (bug.match or "") if bug else "",
-        "signal": (bug.signal or "") if bug else "",
-        "exit_status": 0,
-        "graphs": 1,
-        "duration_s": 0.4321,
-        "peak_rss_mb": 512.3,
-        "harness": "0.1.0",
-    }
+FACTS = {
+    "torch_git": "0123456789012345678901234567890123456789",
+    "python": "3.11.7",
+    "platform": "Linux-6.1.0-x86_64-with-glibc2.36",
+    "device_name": "a processor",
+    "cpu_capability": "AVX2",
+}
+
+
+def _record(case: Case, check: str, torch: str) -> Record:
+    cell = Cell(case, case.check(check), case.devices[0], case.backends[0])
+    bug = expected_bug(case, check, Where(torch, FACTS["python"], cell.device, cell.backend))
+    seen = Observation(Outcome.PASS, exit_status=0, graphs=1, duration_s=0.4321, peak_rss_mb=512.3)
+    if bug:
+        seen.outcome, seen.error_type, seen.message = bug.outcome, bug.error or "", bug.match or ""
+        seen.signal = bug.signal or ""
+    record = new_record(
+        cell, seen, Verdict.XFAIL if bug else Verdict.PASS, {**FACTS, "torch": f"{torch}+cpu"},
+        run_id="20260101T000000Z-00000000", started=datetime(2026, 1, 1, tzinfo=timezone.utc), extras=(),
+    )  # fmt: skip
     missing = LINE_LENGTH - len(json.dumps(record))
     # A failure says much, a pass nothing.
     record["message"] += " what it said" * (3 * max(0, missing) // 13) if bug else ""

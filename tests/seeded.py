@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ from suite import case_text
 
 from harness.case import parse_case
 from harness.expectation import Where, judge
-from harness.journal import KEYS, JournalWriter
-from harness.outcome import Observation, Outcome
+from harness.journal import JournalWriter, new_record
+from harness.outcome import Observation, Outcome, Verdict
+from harness.plan import Cell
 
 BUG = {"torch": "<2.10", "outcome": "wrong", "error": "AssertionError", "match": "not close"}
 BLOCKED = {"torch": "<2.3", "blocked": True, "outcome": "raise", "error": "NotImplementedError"}
@@ -25,6 +27,9 @@ SEEN = {
     "E": Observation(Outcome.ERROR, message="canary on cpu with inductor: no compiler"),
 }
 """Pass, the documented bug, another failure, skipped, the limitation of `BLOCKED`, a broken environment."""
+
+
+START = datetime(2026, 1, 1, tzinfo=timezone.utc)
 
 
 def git_of(release: str) -> str:
@@ -51,24 +56,11 @@ def write_journal(folder: Path, path: Path, letters: Mapping[str, str]) -> None:
             where = Where(release, "3.11.7", "cpu", "inductor")
             verdicts.append(str(judge(case, "test_it", where, seen).verdict))
             final = verdicts[-1] if number < len(repeats) or len(set(verdicts)) == 1 else "flaky"
-            record: dict[str, Any] = {
-                **dict.fromkeys(KEYS, ""),
-                **seen.as_dict(),
-                "schema": 1,
-                "run_id": "seeded",
-                "started": f"2026-01-01T00:00:00.{number:03}Z",
-                "case": case.id,
-                "check": "test_it",
-                "case_hash": case.hash,
-                "torch": f"{release}+cpu",
-                "torch_git": git_of(release),
-                "python": "3.11.7",
-                "device": "cpu",
-                "backend": "inductor",
-                "extras": [],
-                "repeat": number,
-                "repeats": len(repeats),
-                "verdict": final,
-            }
+            record = new_record(
+                Cell(case, case.check("test_it"), "cpu", "inductor"), seen, Verdict(final),
+                {"torch": f"{release}+cpu", "torch_git": git_of(release), "python": "3.11.7"},
+                run_id="seeded", started=START + timedelta(milliseconds=number), extras=(),
+                repeat=number, repeats=len(repeats),
+            )  # fmt: skip
             writer.append(record)
     writer.close()

@@ -96,9 +96,6 @@ class Matrix:
     def records(self) -> list[Record]:
         return list(read_journal(journal_files(self.folder / "results" / "journal"), lambda _: None))
 
-    def journal_size(self) -> int:
-        return sum(path.stat().st_size for path in journal_files(self.folder / "results" / "journal"))
-
     def processes(self) -> dict[int, str]:
         """Every process of the run, with what it is."""
         found = {}
