@@ -89,6 +89,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     option("--threads", type=_positive, default=1, metavar="N", help="threads of torch in each cell")
     option("--expect-torch", type=_version, metavar="VERSION", help="refuse to run on any other torch release")
     option("--run-id", help="name of the run in the journal (default: a new one)")
+    option(
+        "--claims",
+        type=Path,
+        metavar="FOLDER",
+        help="share the cells with other processes that are given this empty folder: a cell is run by the first there",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -202,7 +208,7 @@ class CellRunner:
         self.session = session
         self.config = session.config
         self.option = session.config.option
-        self.zygote = Zygote(self._prepare, self._body)
+        self.zygote = Zygote(self._prepare, self._body, warmup.provide)
         self.run_id = self.option.run_id or new_run_id()
         self.extras = installed_extras()
         self.places = Places()
@@ -231,6 +237,8 @@ class CellRunner:
             return None
         if channel := os.environ.get(CHANNEL_VARIABLE):
             self._run_here(item, Channel.from_env(channel))
+            return True
+        if not self._claim(item):
             return True
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         for report in self._run_item(item):
@@ -267,6 +275,18 @@ class CellRunner:
         where = f"torch {facts['torch']}, Python {facts['python']}, {facts['cpu_capability']}: " if facts else ""
         terminalreporter.write_sep("-", "pt2bugs")
         terminalreporter.write_line(f"{where}{sum(self.verdicts.values())} cells: {counts}")
+
+    def _claim(self, item: CellItem) -> bool:
+        """Whether the cell is this process's to run: of several only one can make its file."""
+        if self.option.claims is None:
+            return True
+        try:
+            (self.option.claims / f"{item.cell.case.id} {item.name}").touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        except OSError as error:
+            raise pytest.exit.Exception(f"--claims {self.option.claims}: {error.strerror}", returncode=2) from None
+        return True
 
     def _run_item(self, item: CellItem) -> Iterator[pytest.TestReport]:
         """Run the cell as often as asked, yielding a report per repeat; the last one has the verdict."""
@@ -353,9 +373,9 @@ class CellRunner:
             return _Canary(Outcome.SKIP, report["absent"])
         if "failed" in report:
             return _Canary(Outcome.ERROR, f"canary on {device} with {backend}: {report['failed']}")
-        self.zygote.learn(report["modules"])
+        self.zygote.learn(report["needs"])
         if not known:
-            warmup.remember_modules(facts, device, backend, report["modules"])
+            warmup.remember(facts, device, backend, report["needs"])
         return _Canary(Outcome.PASS, device_name=report["device_name"])
 
     def _where(self, cell: Cell) -> Where:

@@ -120,6 +120,30 @@ class _Countdown:
                 self._done()
 
 
+class _Shared:
+    """What the processes of one environment share: the claims on its cells, its journal, and who tells of it."""
+
+    def __init__(self, runner: Runner, journal: Path, package: Path) -> None:
+        self._runner, self.journal, self.package = runner, journal, package
+        self.claims = Path(tempfile.mkdtemp(prefix="claims-", dir=package))
+        self._position = journal.stat().st_size if journal.exists() else 0
+        self._lock = threading.Lock()
+
+    def tell(self) -> None:
+        """Report the lines that this run has added to the journal since the last time."""
+        with self._lock:
+            if not self.journal.exists():
+                return
+            with self.journal.open("rb") as file:
+                file.seek(self._position)
+                data = file.read()
+            whole = data[: data.rfind(b"\n") + 1]
+            self._position += len(whole)
+            for record in _records(whole):
+                if record.get("run_id") == self._runner.run_id and record["repeat"] == record["repeats"]:
+                    self._runner.advance(record)
+
+
 class Runner:
     """Runs work into a results folder.
 
@@ -154,10 +178,11 @@ class Runner:
             running: list[Future[None]] = []
             try:
                 for one, environment in zip(work, ready, strict=True):
-                    parts = _split(one.cells, shards)
-                    left = _Countdown(len(parts), ahead.release)
-                    for part in parts:
-                        running.append(runners.submit(self._run_shard, one, environment.result, part, package, left))
+                    orders = _orders(one.cells, shards)
+                    left = _Countdown(len(orders), ahead.release)
+                    shared = _Shared(self, self.journal_path(one.target), package)
+                    for cells in orders:
+                        running.append(runners.submit(self._run_shard, one, environment.result, cells, shared, left))
                 for one_run in running:
                     one_run.result()
             except BaseException:
@@ -218,7 +243,7 @@ class Runner:
                     run_id=self.run_id, started=datetime.now(timezone.utc), extras=work.target.key.extras,
                 )  # fmt: skip
                 journal.append(record)
-                self._advance(record)
+                self.advance(record)
         finally:
             journal.close()
 
@@ -230,7 +255,7 @@ class Runner:
         work: Work,
         environment: Callable[[], Environment | None],
         cells: list[Cell],
-        package: Path,
+        shared: _Shared,
         left: _Countdown,
     ) -> None:
         try:
@@ -240,7 +265,7 @@ class Runner:
                 return
             with self.store.using(made) if made else nullcontext():
                 began = time.monotonic()
-                failure = self._pytest(python, work.target, cells, package)
+                failure = self._pytest(python, work.target, cells, shared)
                 work.seconds += time.monotonic() - began
             if failure and not self._stopping.is_set():
                 work.failure = failure
@@ -248,18 +273,17 @@ class Runner:
         finally:
             left.tick()
 
-    def _pytest(self, python: Path, target: Target, cells: list[Cell], package: Path) -> str:
+    def _pytest(self, python: Path, target: Target, cells: list[Cell], shared: _Shared) -> str:
         """One pytest process over these cells. Returns what went wrong with the process itself."""
         option = self.options
-        journal = self.journal_path(target)
-        start = journal.stat().st_size if journal.exists() else 0
-        with tempfile.TemporaryDirectory(prefix="shard-", dir=package) as folder:
+        with tempfile.TemporaryDirectory(prefix="shard-", dir=shared.package) as folder:
             selected = Path(folder, "cells.txt")
             selected.write_text("".join(f"{cell.case.path.resolve()}::{cell.name}\n" for cell in cells))
             command = [
                 *(str(python), "-m", "pytest", "-q", "-c", os.devnull, "--rootdir", folder, "--noconftest"),
                 *("-p", "no:cacheprovider", "-p", "pytest_timeout", "-p", "harness.plugin"),
-                *("--journal", str(journal.resolve()), "--expect-torch", target.key.torch),
+                *("--journal", str(shared.journal.resolve()), "--expect-torch", target.key.torch),
+                *("--claims", str(shared.claims)),
                 *("--run-id", self.run_id, "--repeat", str(option.repeat), "--confirm", str(option.confirm)),
                 *("--threads", str(option.threads)),
                 *(part for device in _devices(cells) for part in ("--device", device)),
@@ -268,11 +292,13 @@ class Runner:
             ]
             environ = {
                 **os.environ,
-                "PYTHONPATH": str(package),
+                "PYTHONPATH": str(shared.package),
                 "PYTHONSAFEPATH": "1",
                 "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
                 "PYTEST_ADDOPTS": "",
-                "PYTHONDONTWRITEBYTECODE": "1",
+                # Fewer pages to copy for a cell, and to clear for each 32 MiB that Dynamo flushes the CPU's cache with
+                # when it has made guards (torch 2.6 and newer). Where it is not glibc, nobody reads it.
+                "GLIBC_TUNABLES": os.environ.get("GLIBC_TUNABLES") or "glibc.malloc.hugetlb=1",
                 DIE_WITH_PARENT: str(os.getpid()),
             }
             environ.pop("VIRTUAL_ENV", None)
@@ -283,7 +309,10 @@ class Runner:
                 )  # fmt: skip
                 self._processes.add(process)
                 try:
-                    start = self._follow(process, journal, start)
+                    while process.poll() is None:
+                        shared.tell()
+                        time.sleep(0.1)
+                    shared.tell()
                 finally:
                     self._processes.discard(process)
                 output.seek(0)
@@ -293,24 +322,8 @@ class Runner:
             return ""
         return f"pytest ended with status {process.returncode}: {_last_line(words)}"
 
-    def _follow(self, process: subprocess.Popen[str], journal: Path, position: int) -> int:
-        """Report the lines this run adds to the journal while the process runs."""
-        while True:
-            ended = process.poll() is not None
-            if journal.exists():
-                with journal.open("rb") as file:
-                    file.seek(position)
-                    data = file.read()
-                whole = data[: data.rfind(b"\n") + 1]
-                position += len(whole)
-                for record in _records(whole):
-                    if record.get("run_id") == self.run_id and record["repeat"] == record["repeats"]:
-                        self._advance(record)
-            if ended:
-                return position
-            time.sleep(0.2)
-
-    def _advance(self, record: Record) -> None:
+    def advance(self, record: Record) -> None:
+        """Tell of a cell that has its answer."""
         with self.progress.lock:
             self.progress.advance(record)
 
@@ -341,9 +354,20 @@ def _devices(cells: Iterable[Cell]) -> list[str]:
     return sorted({cell.device for cell in cells})
 
 
-def _split(cells: list[Cell], shards: int) -> list[list[Cell]]:
-    """Deal the cells out; neighbours (checks of one case) tend to cost alike."""
-    return [part for index in range(shards) if (part := cells[index::shards])]
+def _orders(cells: list[Cell], shards: int) -> list[list[Cell]]:
+    """All cells, in the order in which each process takes those that no other one has taken.
+
+    Cells of one backend, which need the same canary and cost alike, stand together; what may hang comes last. Every
+    second process begins at the other end.
+    """
+    ordered = sorted(cells, key=lambda cell: (cell.case.symptom == "hang", cell.device, cell.backend))
+    shards = min(shards, len(cells))
+    orders = []
+    for shard in range(shards):
+        start = len(cells) * (shard // 2) // ((shards + 1) // 2)
+        order = ordered[start:] + ordered[:start]
+        orders.append(order[::-1] if shard % 2 else order)
+    return orders
 
 
 def _last_line(text: str) -> str:

@@ -43,6 +43,32 @@ def compiles(name: str) -> str:
     return COMPILES.format(name=name)
 
 
+class TestClaims:
+    def test_processes_share_the_cells(self, suite: Suite) -> None:
+        for number in range(8):
+            suite.case(f"case_{number}", compiles("f"), isolation="spawn" if number == 3 else "fork")
+        claims = suite.folder / "claims"
+        claims.mkdir()
+        started = [suite.start("--claims", str(claims)) for _ in range(2)]
+        done = [suite.finish(process) for process in started]
+        assert [one.status for one in done] == [0, 0]
+        assert sorted(record["case"] for record in suite.records()) == [f"case_{number}" for number in range(8)]
+
+    def test_what_another_process_has_is_not_run(self, suite: Suite) -> None:
+        suite.case("a", compiles("f"))
+        (suite.folder / "claims").mkdir()
+        first, second = (suite.run("--claims", str(suite.folder / "claims")) for _ in range(2))
+        assert first.verdicts() == second.verdicts() == {"a::test_a": "pass"}
+        assert len(second.records) == 1
+
+    def test_a_folder_that_is_not_there(self, suite: Suite) -> None:
+        suite.case("a", compiles("f"))
+        done = suite.run("--claims", "nowhere")
+        assert done.status == 2
+        assert "--claims nowhere: No such file or directory" in done.output
+        assert "Traceback" not in done.output
+
+
 class TestCollection:
     @pytest.mark.parametrize(
         ("settings", "words"),

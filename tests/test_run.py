@@ -18,6 +18,14 @@ import pytest
 from fake_torch import build_wheels, repack, serve_index
 from suite import case_text
 
+from harness.case import load_cases
+from harness.environments import Key, Store
+from harness.journal import Record
+from harness.matrix import Results
+from harness.plan import Cell, cells_of
+from harness.releases import Sources
+from harness.run import Options, Progress, Runner, Target, Work, _orders
+
 PURE = ("pytest", "pluggy", "iniconfig", "packaging", "pygments", "py", "pytest-forked", "pytest-timeout")
 RELEASES = {
     "2.5.0": {},
@@ -254,3 +262,49 @@ def test_the_current_torch(project: Project) -> None:
     assert line["torch"].startswith("2.")
     assert line["graphs"] == 1
     assert len(line["torch_git"]) == 40
+
+
+class TestJobs:
+    @pytest.fixture
+    def cells(self, project: Project) -> list[Cell]:
+        for number in range(6):
+            project.case(f"more_{number}", backends=["inductor", "eager"] if number % 2 else ["eager"])
+        project.case("endless", symptom="hang", backends=["eager"])
+        cases = load_cases([project.folder / "cases"])
+        return [cell for case in cases for cell in cells_of(case, (), ())]
+
+    @pytest.mark.parametrize("jobs", [2, 5])
+    def test_of_one_environment_share_its_cells(
+        self, project: Project, home: Path, cells: list[Cell], jobs: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("PT2BUGS_HOME", str(home))
+        monkeypatch.delenv("UV_CACHE_DIR", raising=False)
+        running = f"{sys.version_info.major}.{sys.version_info.minor}"
+        target = Target(Key("2.6.0", running, index=project.index))
+        told: list[Record] = []
+        results = Results(project.folder / "results")
+        store = Store(Sources(index=project.index, find_links=()))
+        runner = Runner(results, store, Options(jobs=jobs), Progress(advance=told.append))
+        (work,) = runner.run([Work(target, cells)])
+        assert work.failure == ""
+        names = sorted((cell.case.id, cell.check.name, cell.backend) for cell in cells)
+        assert sorted((line["case"], line["check"], line["backend"]) for line in project.lines) == names
+        assert sorted((line["case"], line["check"], line["backend"]) for line in told) == names, "told once each"
+
+    def test_begin_apart(self, cells: list[Cell]) -> None:
+        first, second = _orders(cells, 2)
+        assert second == first[::-1]
+        assert first[-1].case.id == "endless", "what may hang does so while others run"
+        backends = [cell.backend for cell in first[:-1]]
+        assert backends == sorted(backends)
+
+    @pytest.mark.parametrize("shards", [1, 2, 3, 4, 7])
+    def test_each_can_take_every_cell(self, cells: list[Cell], shards: int) -> None:
+        orders = _orders(cells, shards)
+        assert len(orders) == shards
+        wanted = sorted(cell.key for cell in cells)
+        assert [sorted(cell.key for cell in order) for order in orders] == [wanted] * shards
+        assert len({order[0].key for order in orders}) == shards, "no two begin with the same"
+
+    def test_are_not_more_than_the_cells(self, cells: list[Cell]) -> None:
+        assert len(_orders(cells[:2], 8)) == 2
