@@ -153,6 +153,7 @@ def _parse_frames(data: bytes, nonce: str) -> dict[str, Any]:
 
 Prepare = Callable[[Path], dict[str, Any]]
 Body = Callable[[dict[str, Any], Channel], None]
+Learn = Callable[[Any], None]
 
 
 class Zygote:
@@ -161,10 +162,11 @@ class Zygote:
     Args:
         prepare: runs once in the zygote; gets its folder, returns facts about the environment.
         body: runs in every child with the request and the channel to report on; may exec.
+        learn: runs in the zygote with what `Zygote.learn` was given, for later children to have it.
     """
 
-    def __init__(self, prepare: Prepare, body: Body) -> None:
-        self._prepare, self._body = prepare, body
+    def __init__(self, prepare: Prepare, body: Body, learn: Learn = lambda _: None) -> None:
+        self._prepare, self._body, self._learn = prepare, body, learn
         self._socket: socket.socket | None = None
         self._pid = 0
         self._scratch: Scratch | None = None
@@ -216,7 +218,7 @@ class Zygote:
                 self._pid = os.fork()
             if self._pid == 0:
                 try:
-                    _guard(parent, theirs, self._scratch.path, self._prepare, self._body)
+                    _guard(parent, theirs, self._scratch.path, self._prepare, self._body, self._learn)
                 except BaseException as error:
                     with contextlib.suppress(OSError):
                         _send(theirs, {"failed": f"{type(error).__name__}: {error}"})
@@ -261,11 +263,11 @@ class Zygote:
             self.close()
             raise
 
-    def learn(self, modules: list[str]) -> None:
-        """Have the zygote import these modules, so that later children find them imported."""
+    def learn(self, what: Any) -> None:
+        """Have the zygote learn something, so that later children know it. `what` is JSON."""
         if self._socket is not None:
             with contextlib.suppress(OSError):
-                self._socket.sendall(json.dumps({"import": modules}).encode() + b"\n")
+                self._socket.sendall(json.dumps({"learn": what}).encode() + b"\n")
                 self._receive(START_S)
 
     def close(self) -> None:
@@ -394,7 +396,7 @@ class Scratch:
 # --- in the guardian and the zygote -------------------------------------------------------------------
 
 
-def _guard(parent: int, control: socket.socket, folder: Path, prepare: Prepare, body: Body) -> None:
+def _guard(parent: int, control: socket.socket, folder: Path, prepare: Prepare, body: Body, learn: Learn) -> None:
     """Become the guardian: fork the zygote, and end everything when it goes or when pytest does."""
     awaited = {signal.SIGTERM, signal.SIGCHLD}
     signal.pthread_sigmask(signal.SIG_BLOCK, awaited)
@@ -415,7 +417,7 @@ def _guard(parent: int, control: socket.socket, folder: Path, prepare: Prepare, 
         else:
             _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
             reaper = Reaper(namespace=False)
-        _serve(control, folder, prepare, body, reaper)
+        _serve(control, folder, prepare, body, learn, reaper)
         os._exit(0)
     control.close()
     # Without this a parent that was gone before prctl would never be missed.
@@ -535,7 +537,7 @@ def _read(path: str) -> str:
         return ""
 
 
-def _serve(control: socket.socket, folder: Path, prepare: Prepare, body: Body, reaper: Reaper) -> None:
+def _serve(control: socket.socket, folder: Path, prepare: Prepare, body: Body, learn: Learn, reaper: Reaper) -> None:
     try:
         facts = prepare(folder)
     except BaseException as error:
@@ -548,8 +550,8 @@ def _serve(control: socket.socket, folder: Path, prepare: Prepare, body: Body, r
     with control.makefile("rb") as requests:
         for line in requests:
             message = json.loads(line)
-            if "import" in message:
-                _import_all(message["import"])
+            if "learn" in message:
+                learn(message["learn"])
                 _freeze()
                 _send(control, {})
             else:
@@ -561,13 +563,6 @@ def _serve(control: socket.socket, folder: Path, prepare: Prepare, body: Body, r
 
 def _send(control: socket.socket, value: dict[str, Any]) -> None:
     control.sendall(json.dumps(value).encode() + b"\n")
-
-
-def _import_all(modules: list[str]) -> None:
-    for name in modules:
-        # A module may be importable only in the state it was met in; children then import it themselves.
-        with contextlib.suppress(BaseException):
-            __import__(name)
 
 
 def _freeze() -> None:
@@ -815,7 +810,8 @@ def _limit(which: int, value: int) -> None:
 def exec_cell(argv: list[str], channel: Channel, env: dict[str, str]) -> NoReturn:
     """Replace the child by a fresh interpreter that reports on the same channel."""
     os.set_inheritable(channel.fd, True)
-    os.execve(argv[0], argv, {**os.environ, **env, CHANNEL_VARIABLE: channel.to_env()})
+    own = {CHANNEL_VARIABLE: channel.to_env(), "PYTHONDONTWRITEBYTECODE": "1"}
+    os.execve(argv[0], argv, {**os.environ, **env, **own})
 
 
 CHANNEL_VARIABLE = "PT2BUGS_CHANNEL"

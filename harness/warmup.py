@@ -11,15 +11,18 @@ import importlib
 import importlib.util
 import json
 import os
+import pickle
 import platform
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
+
+from harness.garbage import no_collection
 
 _MODULES = (
     "torch._dynamo",
@@ -59,7 +62,7 @@ def prepare(threads: int, targets: Collection[tuple[str, str]], fallback: Path) 
 
     Returns:
         Facts about the environment; ``memory`` is the folder of what it remembers, ``known_targets`` are those
-        of which it remembers the modules.
+        of which it remembers what a compile needs.
 
     Raises:
         Exception: whatever the import of torch raises; the environment is then broken.
@@ -70,18 +73,19 @@ def prepare(threads: int, targets: Collection[tuple[str, str]], fallback: Path) 
     # import, and kernels under TORCHINDUCTOR_CACHE_DIR, which every cell has of its own.
     os.environ["TMPDIR"] = str(memory.folder)
     tempfile.tempdir = None
-    import torch
+    with no_collection():
+        import torch
 
-    names = [_target(*one) for one in targets]
-    remembered: dict[str, list[str]] = memory.known.get("modules", {})
-    for name in (*_MODULES, *(name for target in names for name in remembered.get(target, ()))):
-        # Not every release has every module; a compiler that does not import shows in the canary.
-        with contextlib.suppress(Exception):
-            importlib.import_module(name)
+        _import_all(_MODULES)
     torch.set_num_threads(threads)
     if any(backend == "inductor" for _, backend in targets):
         with contextlib.suppress(Exception):
             _probe_vector_isa(memory)
+    names = [_target(*one) for one in targets]
+    remembered: dict[str, Needs] = memory.known.get("needs", {})
+    known = [target for target in names if target in remembered]
+    for target in known:
+        provide(remembered[target])
     return {
         "torch": torch.__version__,
         "torch_git": torch.version.git_version or "",
@@ -90,8 +94,39 @@ def prepare(threads: int, targets: Collection[tuple[str, str]], fallback: Path) 
         "cpu_capability": _cpu_capability(torch),
         "device_name": cpu_name(),
         "memory": str(memory.folder),
-        "known_targets": [target for target in names if target in remembered],
+        "known_targets": known,
     }
+
+
+Needs = dict[str, list[str]]
+"""What a compile was seen to need: the ``modules`` it imported, the ``headers`` it asked to be precompiled."""
+
+
+def provide(needs: Needs) -> None:
+    """Import the modules and check the precompiled headers in this process, for its children to find them so.
+
+    Inductor (torch 2.8 and newer) preprocesses all of them once in a process, to see that what it precompiled is up
+    to date, and keeps the answer.
+    """
+    with no_collection():
+        _import_all(needs["modules"])
+    for call in needs["headers"]:
+        with contextlib.suppress(Exception):
+            arguments, keywords = pickle.loads(bytes.fromhex(call))
+            _codecache()._precompile_header(*arguments, **keywords)
+
+
+def _import_all(modules: Iterable[str]) -> None:
+    for name in modules:
+        # Not every release has every module, and some are importable only in the state they were met in. A compiler
+        # that does not import shows in the canary.
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
+
+
+def _codecache() -> Any:
+    """Where Inductor compiles C++; None if nothing has imported it."""
+    return sys.modules.get("torch._inductor.codecache")
 
 
 def _target(device: str, backend: str) -> str:
@@ -99,14 +134,14 @@ def _target(device: str, backend: str) -> str:
 
 
 def is_known(facts: dict[str, Any], device: str, backend: str) -> bool:
-    """Whether `prepare` has imported the modules that a compile there imports."""
+    """Whether `prepare` has provided what a compile there needs."""
     return _target(device, backend) in facts["known_targets"]
 
 
-def remember_modules(facts: dict[str, Any], device: str, backend: str, modules: list[str]) -> None:
-    """Have `prepare` import these the next time."""
+def remember(facts: dict[str, Any], device: str, backend: str, needs: Needs) -> None:
+    """Have `prepare` provide these the next time."""
     memory = _Memory(Path(facts["memory"]))
-    memory.keep(modules={**memory.known.get("modules", {}), _target(device, backend): modules})
+    memory.keep(needs={**memory.known.get("needs", {}), _target(device, backend): needs})
 
 
 def _cpu_capability(torch: Any) -> str:
@@ -245,11 +280,10 @@ def canary(device: str, backend: str, *, train: bool) -> dict[str, Any]:
     """A trivial compile. If this fails, the environment is broken, and says nothing about any bug.
 
     Args:
-        train: also compile a backward, to see what modules that imports.
+        train: also compile a backward, to see what that needs.
 
     Returns:
-        ``absent`` if the device is not there; else the name of the device and the modules that a
-        compile imports.
+        ``absent`` if the device is not there; else the name of the device and what a compile needs.
 
     Raises:
         Exception: whatever the compile raises, or AssertionError if its result is wrong.
@@ -265,14 +299,36 @@ def canary(device: str, backend: str, *, train: bool) -> dict[str, Any]:
     before = set(sys.modules)
     x = torch.arange(16, dtype=torch.float32, device=device) / 16
     compiled = torch.compile(program, backend=backend)
-    torch.testing.assert_close(compiled(x), program(x))
-    if train:
-        # A backend that cannot train is healthy all the same.
+    with _headers_asked_for() as headers:
+        torch.testing.assert_close(compiled(x), program(x))
+        if train:
+            # A backend that cannot train is healthy all the same.
+            with contextlib.suppress(Exception):
+                x.requires_grad_()
+                compiled(x).sum().backward()
+    modules = sorted(name for name in set(sys.modules) - before if _is_installed(name))
+    return {"needs": {"modules": modules, "headers": headers}, "device_name": device_name(device)}
+
+
+@contextlib.contextmanager
+def _headers_asked_for() -> Iterator[list[str]]:
+    """The calls by which Inductor asks for precompiled headers."""
+    calls: list[str] = []
+    original = getattr(_codecache(), "_precompile_header", None)
+    if original is None:  # before torch 2.8
+        yield calls
+        return
+
+    def precompile_header(*arguments: Any, **keywords: Any) -> Any:
         with contextlib.suppress(Exception):
-            x.requires_grad_()
-            compiled(x).sum().backward()
-    learnt = sorted(name for name in set(sys.modules) - before if _is_installed(name))
-    return {"modules": learnt, "device_name": device_name(device)}
+            calls.append(pickle.dumps((arguments, keywords)).hex())
+        return original(*arguments, **keywords)
+
+    _codecache()._precompile_header = precompile_header
+    try:
+        yield calls
+    finally:
+        _codecache()._precompile_header = original
 
 
 def _is_installed(module: str) -> bool:

@@ -142,6 +142,47 @@ def compile(function, **options):
         suite.run()
         assert log.read_text().splitlines()[2:] == ["imported before"]
 
+    CODECACHE = """
+import functools
+
+@functools.cache
+def _precompile_header(header, **options):
+    with open({log!r}, "a") as file:
+        file.write(f"{{header}} {{options}}\\n")
+    return header + ".gch"
+"""
+    COMPILE_WITH_HEADER = """
+compile_without_header = compile
+
+def compile(function, **options):
+    from torch._inductor import codecache
+    compiled = compile_without_header(function, **options)
+
+    def with_header(*inputs):
+        assert codecache._precompile_header("prefix.h", flags=("-O3",)) == "prefix.h.gch"
+        return compiled(*inputs)
+
+    return with_header
+"""
+
+    def test_headers_are_checked_once_in_a_run(self, suite: Suite) -> None:
+        """Every compile of Inductor asks for them, the canary's too."""
+        log, init = suite.folder / "log", suite.torch / "torch" / "__init__.py"
+        init.write_text(init.read_text() + self.COMPILE_WITH_HEADER)
+        inductor = suite.torch / "torch" / "_inductor"
+        inductor.mkdir()
+        (inductor / "__init__.py").touch()
+        (inductor / "codecache.py").write_text(self.CODECACHE.format(log=str(log)))
+        # Here it is imported by the canary only; of the real one `prepare` imports it.
+        (inductor / "compile_fx.py").write_text("from torch._inductor import codecache\n")
+        compiles = "import torch\ndef test_it():\n    torch.compile(lambda x: x, backend='inductor')(1)\n"
+        suite.case("b", compiles, compiles=False)
+        asked = "prefix.h {'flags': ('-O3',)}"
+        suite.run()
+        assert log.read_text().splitlines() == [asked] * 2, "by the canary, and then for all cells"
+        suite.run()
+        assert log.read_text().splitlines() == [asked] * 3, "before the canary"
+
 
 class TestThreads:
     CHECK = """
