@@ -16,6 +16,8 @@ from pathlib import Path
 
 from measure import row, run, start
 
+from harness.run import HUGE_PAGES
+
 CASE = '''\
 # /// script
 # requires-python = ">=3.10"
@@ -52,7 +54,12 @@ def main() -> None:
         command = [sys.executable, "-m", "pytest", "-q", "-p", "bare_fork", "-p", "no:cacheprovider", "-c", os.devnull]
         run(
             [*command, str(cases), "--journal", str(journal)],
-            env={"PT2BUGS_BARE_FORKS": str(forks), "PYTHONPATH": str(Path(__file__).parent)},
+            # The setting that `pt2bugs run` gives its processes: it makes forks cheaper, the bare ones too.
+            env={
+                "PT2BUGS_BARE_FORKS": str(forks),
+                "PYTHONPATH": str(Path(__file__).parent),
+                "GLIBC_TUNABLES": HUGE_PAGES,
+            },
         )
         records = [json.loads(line) for line in journal.read_bytes().splitlines()]
         # The canary had a fork too, before the first cell.

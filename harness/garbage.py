@@ -11,8 +11,8 @@ from contextlib import contextmanager
 def no_collection() -> Iterator[None]:
     """Pause the cyclic garbage collector while things are made that stay, or that hold no cycles.
 
-    It runs after so many new objects, and then finds nothing: a fifth of the time to parse a corpus, a third of
-    that to import a compiler.
+    It runs after so many new objects, and then finds nothing: a fifth of the time to parse a corpus, more of that to
+    import a compiler.
     """
     was_enabled = gc.isenabled()
     gc.disable()

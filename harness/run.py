@@ -1,4 +1,4 @@
-"""Runs missing cells: environments are made, one pytest process per (environment, shard) runs the cells.
+"""Runs missing cells: environments are made, and pytest processes in them run the cells.
 
 Nothing travels between the processes but the journal: each appends its lines, and what a killed run had
 finished is there for the next one.
@@ -29,6 +29,11 @@ from harness.matrix import CellKey, Results, is_complete, public_or_empty
 from harness.outcome import Observation, Outcome, Verdict
 from harness.plan import Cell
 from harness.plugin import new_run_id
+
+HUGE_PAGES = "glibc.malloc.hugetlb=1"
+"""A setting of glibc 2.35 and newer, read when a process starts; others have no reader for it. Fewer pages to copy for
+a cell, and to clear for each 32 MiB with which Dynamo flushes the CPU's cache after it has made guards (torch 2.6 and
+newer, `profile_guard_manager`)."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +134,10 @@ class _Shared:
         self._position = journal.stat().st_size if journal.exists() else 0
         self._lock = threading.Lock()
 
+    def all_claimed(self, count: int) -> bool:
+        """Whether all of so many cells are run by some process, or have been."""
+        return sum(1 for _ in self.claims.iterdir()) >= count
+
     def tell(self) -> None:
         """Report the lines that this run has added to the journal since the last time."""
         with self._lock:
@@ -142,6 +151,17 @@ class _Shared:
             for record in _records(whole):
                 if record.get("run_id") == self._runner.run_id and record["repeat"] == record["repeats"]:
                     self._runner.advance(record)
+
+
+@dataclass
+class _Part:
+    """What one pytest process does: it takes cells of an environment in that order, as long as there are some."""
+
+    work: Work
+    environment: Callable[[], Environment | None]
+    cells: list[Cell]
+    shared: _Shared
+    left: _Countdown
 
 
 class Runner:
@@ -166,7 +186,6 @@ class Runner:
         self._require_writable()
         self.progress.total(sum(len(one.cells) for one in work))
         jobs = max(1, self.options.jobs)
-        shards = max(1, jobs // max(1, len(work)))
         with (
             self._package() as package,
             ThreadPoolExecutor(1, "install") as installer,
@@ -177,12 +196,8 @@ class Runner:
             ready = [installer.submit(self._environment, one, ahead) for one in work]
             running: list[Future[None]] = []
             try:
-                for one, environment in zip(work, ready, strict=True):
-                    orders = _orders(one.cells, shards)
-                    left = _Countdown(len(orders), ahead.release)
-                    shared = _Shared(self, self.journal_path(one.target), package)
-                    for cells in orders:
-                        running.append(runners.submit(self._run_shard, one, environment.result, cells, shared, left))
+                for part in self._parts(work, ready, jobs, package, ahead.release):
+                    running.append(runners.submit(self._run_part, part))
                 for one_run in running:
                     one_run.result()
             except BaseException:
@@ -194,6 +209,25 @@ class Runner:
                     ahead.release()
                 raise
         return work
+
+    def _parts(
+        self,
+        work: list[Work],
+        ready: list[Future[Environment | None]],
+        jobs: int,
+        package: Path,
+        done: Callable[[], None],
+    ) -> Iterator[_Part]:
+        """What the processes do, in this order: one per environment first, as another one has to start anew; then,
+        where some would have nothing to do at the end of the run, further ones for the last environments."""
+        last = len(work) - jobs
+        orders = [_orders(one.cells, jobs if index >= last else 1) for index, one in enumerate(work)]
+        shared = [_Shared(self, self.journal_path(one.target), package) for one in work]
+        left = [_Countdown(len(of_one), done) for of_one in orders]
+        for turn in range(jobs):
+            for index in range(len(work)) if turn == 0 else reversed(range(len(work))):
+                if turn < len(orders[index]):
+                    yield _Part(work[index], ready[index].result, orders[index][turn], shared[index], left[index])
 
     def _require_writable(self) -> None:
         """Fail before anything is installed, not after."""
@@ -250,33 +284,29 @@ class Runner:
     def journal_path(self, target: Target) -> Path:
         return self.results.journal_folder / f"{target.key.folder}.jsonl"
 
-    def _run_shard(
-        self,
-        work: Work,
-        environment: Callable[[], Environment | None],
-        cells: list[Cell],
-        shared: _Shared,
-        left: _Countdown,
-    ) -> None:
+    def _run_part(self, part: _Part) -> None:
+        work = part.work
         try:
-            made = environment()
+            made = part.environment()
             python = work.target.python or (made.python if made else None)
             if python is None or self._stopping.is_set():
                 return
+            if work.failure or part.shared.all_claimed(len(work.cells)):
+                return
             with self.store.using(made) if made else nullcontext():
                 began = time.monotonic()
-                failure = self._pytest(python, work.target, cells, shared)
+                failure = self._pytest(python, work.target, part.cells, part.shared)
                 work.seconds += time.monotonic() - began
             if failure and not self._stopping.is_set():
                 work.failure = failure
                 self.progress.talk(f"{work.target}: {failure}")
         finally:
-            left.tick()
+            part.left.tick()
 
     def _pytest(self, python: Path, target: Target, cells: list[Cell], shared: _Shared) -> str:
         """One pytest process over these cells. Returns what went wrong with the process itself."""
         option = self.options
-        with tempfile.TemporaryDirectory(prefix="shard-", dir=shared.package) as folder:
+        with tempfile.TemporaryDirectory(prefix="pytest-", dir=shared.package) as folder:
             selected = Path(folder, "cells.txt")
             selected.write_text("".join(f"{cell.case.path.resolve()}::{cell.name}\n" for cell in cells))
             command = [
@@ -296,9 +326,7 @@ class Runner:
                 "PYTHONSAFEPATH": "1",
                 "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
                 "PYTEST_ADDOPTS": "",
-                # Fewer pages to copy for a cell, and to clear for each 32 MiB that Dynamo flushes the CPU's cache with
-                # when it has made guards (torch 2.6 and newer). Where it is not glibc, nobody reads it.
-                "GLIBC_TUNABLES": os.environ.get("GLIBC_TUNABLES") or "glibc.malloc.hugetlb=1",
+                "GLIBC_TUNABLES": os.environ.get("GLIBC_TUNABLES") or HUGE_PAGES,
                 DIE_WITH_PARENT: str(os.getpid()),
             }
             environ.pop("VIRTUAL_ENV", None)
@@ -354,19 +382,19 @@ def _devices(cells: Iterable[Cell]) -> list[str]:
     return sorted({cell.device for cell in cells})
 
 
-def _orders(cells: list[Cell], shards: int) -> list[list[Cell]]:
-    """All cells, in the order in which each process takes those that no other one has taken.
+def _orders(cells: list[Cell], count: int) -> list[list[Cell]]:
+    """All cells, in the order in which each of so many processes takes those that no other one has taken.
 
     Cells of one backend, which need the same canary and cost alike, stand together; what may hang comes last. Every
     second process begins at the other end.
     """
     ordered = sorted(cells, key=lambda cell: (cell.case.symptom == "hang", cell.device, cell.backend))
-    shards = min(shards, len(cells))
+    count = min(count, len(cells))
     orders = []
-    for shard in range(shards):
-        start = len(cells) * (shard // 2) // ((shards + 1) // 2)
+    for number in range(count):
+        start = len(cells) * (number // 2) // ((count + 1) // 2)
         order = ordered[start:] + ordered[:start]
-        orders.append(order[::-1] if shard % 2 else order)
+        orders.append(order[::-1] if number % 2 else order)
     return orders
 
 

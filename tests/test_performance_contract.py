@@ -246,6 +246,16 @@ class TestInstalling:
         assert main(["run", "--torch", ">=2.5", "--index", index]) == 0
         assert self.environments(project) == ["torch-2.6.0"], "2.5.1 is answered"
 
+    def test_what_is_imported_is_compiled_once(
+        self, project: Path, index: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """uv leaves that to Python, and a compiler takes twice the time to import when it is."""
+        monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+        assert main(["run", "--torch", "2.6.0", "--index", index]) == 0
+        packages = "home/envs/torch-2.6.0-*/lib/python*/site-packages"
+        assert list(project.glob(f"{packages}/torch/_dynamo/__pycache__/__init__.*.pyc"))
+        assert not list(project.glob("cases/__pycache__"))
+
     def test_wheels_are_shared_by_hard_links(self, project: Path, index: str) -> None:
         assert main(["envs", "create", "--torch", ">=2.5", "--index", index]) == 0
         files = list(project.glob("home/envs/*/lib/python*/site-packages/pytest/__init__.py"))

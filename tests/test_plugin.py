@@ -202,6 +202,12 @@ class TestJournal:
         assert done.returncode == 0
         assert {path for path in after - before if "__pycache__" not in path.parts} == set()
 
+    @pytest.mark.parametrize("isolation", ["fork", "spawn"])
+    def test_nothing_is_written_beside_the_cases(self, suite: Suite, isolation: str) -> None:
+        path = suite.case("a", compiles("f"), isolation=isolation)
+        assert suite.run().status == 0
+        assert list(suite.cases.rglob("*")) == [path]
+
     def test_that_cannot_be_opened(self, suite: Suite) -> None:
         suite.case("a", compiles("f"))
         done = suite.run("--journal", str(suite.cases))

@@ -291,6 +291,36 @@ class TestJobs:
         assert sorted((line["case"], line["check"], line["backend"]) for line in project.lines) == names
         assert sorted((line["case"], line["check"], line["backend"]) for line in told) == names, "told once each"
 
+    def test_help_with_the_last_environment(
+        self, project: Project, home: Path, cells: list[Cell], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """With three environments and two jobs, the one that is free first takes cells of the last."""
+        monkeypatch.setenv("PT2BUGS_HOME", str(home))
+        monkeypatch.delenv("UV_CACHE_DIR", raising=False)
+        running = f"{sys.version_info.major}.{sys.version_info.minor}"
+        store = Store(Sources(index=project.index, find_links=()))
+        runner = Runner(Results(project.folder / "results"), store, Options(jobs=2), Progress())
+        for path in {cell.case.path for cell in cells}:
+            path.write_text(
+                path.read_text().replace("    x = torch", "    import time; time.sleep(0.5)\n    x = torch")
+            )
+        # One cell in the first two, so that the last is alone for long.
+        work = [
+            Work(Target(Key(torch, running, index=project.index)), owed)
+            for torch, owed in (("2.5.0", cells[:1]), ("2.5.1", cells[:1]), ("2.6.0", cells))
+        ]
+        processes: list[str] = []
+        original = runner._pytest
+
+        def counted(python: Path, target: Target, *rest: Any) -> str:
+            processes.append(target.key.torch)
+            return original(python, target, *rest)
+
+        monkeypatch.setattr(runner, "_pytest", counted)
+        runner.run(work)
+        assert sorted(processes) == ["2.5.0", "2.5.1", "2.6.0", "2.6.0"], "and none is started for nothing"
+        assert len(project.lines) == len(cells) + 2
+
     def test_begin_apart(self, cells: list[Cell]) -> None:
         first, second = _orders(cells, 2)
         assert second == first[::-1]
@@ -298,13 +328,13 @@ class TestJobs:
         backends = [cell.backend for cell in first[:-1]]
         assert backends == sorted(backends)
 
-    @pytest.mark.parametrize("shards", [1, 2, 3, 4, 7])
-    def test_each_can_take_every_cell(self, cells: list[Cell], shards: int) -> None:
-        orders = _orders(cells, shards)
-        assert len(orders) == shards
+    @pytest.mark.parametrize("count", [1, 2, 3, 4, 7])
+    def test_each_can_take_every_cell(self, cells: list[Cell], count: int) -> None:
+        orders = _orders(cells, count)
+        assert len(orders) == count
         wanted = sorted(cell.key for cell in cells)
-        assert [sorted(cell.key for cell in order) for order in orders] == [wanted] * shards
-        assert len({order[0].key for order in orders}) == shards, "no two begin with the same"
+        assert [sorted(cell.key for cell in order) for order in orders] == [wanted] * count
+        assert len({order[0].key for order in orders}) == count, "no two begin with the same"
 
     def test_are_not_more_than_the_cells(self, cells: list[Cell]) -> None:
         assert len(_orders(cells[:2], 8)) == 2
