@@ -14,7 +14,7 @@ import tempfile
 from datetime import datetime
 from pathlib import Path
 
-from measure import row, run, start
+from measure import ROOT, row, run, start
 
 from harness.run import HUGE_PAGES
 
@@ -51,16 +51,16 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="pt2bugs-benchmark-") as name:
         cases = write_cases(Path(name), options.cells)
         journal, forks = Path(name, "journal.jsonl"), Path(name, "forks")
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "bare_fork", "-p", "no:cacheprovider", "-c", os.devnull]
-        run(
-            [*command, str(cases), "--journal", str(journal)],
-            # The setting that `pt2bugs run` gives its processes: it makes forks cheaper, the bare ones too.
-            env={
-                "PT2BUGS_BARE_FORKS": str(forks),
-                "PYTHONPATH": str(Path(__file__).parent),
-                "GLIBC_TUNABLES": HUGE_PAGES,
-            },
-        )
+        # As `pt2bugs run` starts its processes. Huge pages make forks cheaper, the bare ones too.
+        command = [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, "-p", "no:cacheprovider"]
+        command += ["-p", "pytest_timeout", "-p", "harness.plugin", "-p", "bare_fork"]
+        env = {
+            "PT2BUGS_BARE_FORKS": str(forks),
+            "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), str(ROOT)]),
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+            "GLIBC_TUNABLES": HUGE_PAGES,
+        }
+        run([*command, str(cases), "--journal", str(journal)], env=env)
         records = [json.loads(line) for line in journal.read_bytes().splitlines()]
         # The canary had a fork too, before the first cell.
         bare = [float(text) for text in forks.read_text().split()][-len(records) :]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import importlib.util
 import random
 import re
 import sys
@@ -85,14 +84,15 @@ def run_cell(cell: Cell, threads: int, begin: Callable[[], None]) -> tuple[Obser
 
 
 def _import_file(path: Path) -> ModuleType:
-    name = f"pt2bugs_case_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    """The case file as a module of its own name; like a script it has no import spec."""
+    name, filename = f"pt2bugs_case_{path.stem}", str(path)
+    module = ModuleType(name)
+    module.__file__ = filename
     # Dataclasses, pickling and Dynamo look modules up by name.
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    with open(filename, "rb") as file:  # noqa: PTH123
+        source = file.read()
+    exec(compile(source, filename, "exec", dont_inherit=True), module.__dict__)
     return module
 
 

@@ -115,6 +115,7 @@ class Channel:
 
     def __init__(self, fd: int, nonce: str) -> None:
         self.fd, self.nonce = fd, nonce
+        self._started = f"{nonce} started {{}}\n".encode()
         self._owner = 0
 
     def own(self) -> None:
@@ -127,6 +128,10 @@ class Channel:
         data = f"{self.nonce} {kind} {json.dumps(value)}\n".encode()
         while data:
             data = data[os.write(self.fd, data) :]
+
+    def start(self) -> None:
+        """Report that the check starts. Every cell does, so it is ready to be written."""
+        os.write(self.fd, self._started)
 
     def to_env(self) -> str:
         return f"{self.fd}:{self.nonce}"
@@ -545,8 +550,13 @@ def _serve(control: socket.socket, folder: Path, prepare: Prepare, body: Body, l
         traceback.print_exc()
         _send(control, {"failed": words})
         return
+    # Whatever imports have changed; a child has to set back only what the zygote itself needs otherwise.
+    for number in (signal.SIGTERM, signal.SIGALRM, signal.SIGHUP, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
     _freeze()
     _send(control, {"facts": facts, "namespace": reaper.namespace})
+    home = Home(folder)
     with control.makefile("rb") as requests:
         for line in requests:
             message = json.loads(line)
@@ -555,10 +565,10 @@ def _serve(control: socket.socket, folder: Path, prepare: Prepare, body: Body, l
                 _freeze()
                 _send(control, {})
             else:
-                limits, home = Limits(**message["limits"]), folder / f"cell-{secrets.token_hex(8)}"
-                _send(control, asdict(_run_child(control, home, message["request"], limits, body, reaper)))
+                limits = Limits(**message["limits"])
+                _send(control, vars(_run_child(control, home, message["request"], limits, body, reaper)))
                 # While pytest reports; the next child starts after it.
-                _remove_tree(home)
+                home.renew()
 
 
 def _send(control: socket.socket, value: dict[str, Any]) -> None:
@@ -607,9 +617,81 @@ def _reopen_streams() -> None:
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
 
 
+class Home:
+    """The folder of a cell, with what in the environment points there: one after the other, of one name.
+
+    Ready before the cell is forked, so that a child has nothing to do for it.
+    """
+
+    FOLDERS = ("home", "tmp", "work")
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._is_ready = False
+        self._name("cell-0")
+
+    def _name(self, name: str) -> None:
+        self.path = f"{self._folder}/{name}"
+        # The caches are made by those who use them.
+        for variable, folder in (
+            ("HOME", "home"),
+            ("TMPDIR", "tmp"),
+            ("XDG_CACHE_HOME", "home/.cache"),
+            ("TORCHINDUCTOR_CACHE_DIR", "inductor"),
+            ("TRITON_CACHE_DIR", "triton"),
+        ):
+            os.environ[variable] = f"{self.path}/{folder}"
+
+    def make(self) -> None:
+        """Make it if it is not there.
+
+        Raises:
+            OSError: it cannot be made.
+        """
+        if self._is_ready:
+            return
+        if os.path.lexists(self.path):
+            # A check has left something there that cannot be removed.
+            self._name(f"cell-{secrets.token_hex(8)}")
+        try:
+            for folder in ("", *self.FOLDERS):
+                os.mkdir(f"{self.path}/{folder}", stat.S_IRWXU)  # noqa: PTH102
+        except OSError:
+            _remove_tree(Path(self.path))
+            raise
+        self._is_ready = True
+
+    def renew(self) -> None:
+        """Have another one for the next cell: this one, if it was left as it was found."""
+        with contextlib.suppress(OSError):
+            if self._is_untouched():
+                os.truncate(f"{self.path}/output", 0)
+                return
+        self._is_ready = False
+        _remove_tree(Path(self.path))
+        with contextlib.suppress(OSError):
+            self.make()
+
+    def _is_untouched(self) -> bool:
+        output = os.lstat(f"{self.path}/output")
+        return (
+            stat.S_ISREG(output.st_mode)
+            and output.st_nlink == 1
+            and _private_folder(self.path) == sorted((*self.FOLDERS, "output"))
+            and all(_private_folder(f"{self.path}/{folder}") == [] for folder in self.FOLDERS)
+        )
+
+
+def _private_folder(path: str) -> list[str] | None:
+    """What is in a folder; None if it is not one of ours alone."""
+    if os.lstat(path).st_mode != stat.S_IFDIR | stat.S_IRWXU:
+        return None
+    return sorted(os.listdir(path))  # noqa: PTH208
+
+
 def _run_child(
     control: socket.socket,
-    home: Path,
+    home: Home,
     request: dict[str, Any],
     limits: Limits,
     body: Body,
@@ -617,7 +699,7 @@ def _run_child(
 ) -> Ending:
     began = time.monotonic()
     try:
-        home.mkdir(mode=stat.S_IRWXU)
+        home.make()
         reader, writer = os.pipe()
     except OSError as error:
         return Ending(stopped="setup", detail=str(error))
@@ -639,7 +721,7 @@ def _run_child(
             os.close(control.fileno())
             channel.own()
             try:
-                _become_cell(str(home), limits, baseline)
+                _become_cell(home.path, limits, baseline, namespace=reaper.namespace)
             except OSError as error:
                 channel.send("setup", str(error))
                 raise
@@ -651,14 +733,14 @@ def _run_child(
             leave(status)
     os.close(writer)
     try:
-        ending = _supervise(pid, reader, channel.nonce, limits, reaper, began, home / "output")
+        ending = _supervise(pid, reader, channel.nonce, limits, reaper, began, Path(home.path, "output"))
         if not reaper.kill_all():
             ending.detail = "a process of this cell could not be ended"
     finally:
         os.close(reader)
     if "setup" in ending.frames:
         ending.stopped, ending.detail = "setup", ending.frames["setup"]
-    ending.output_tail += _tail(home / "output")
+    ending.output_tail += _tail(Path(home.path, "output"))
     return ending
 
 
@@ -752,16 +834,15 @@ def _read_some(fd: int) -> bytes | None:
 # --- in the child -------------------------------------------------------------------------------------
 
 
-def _become_cell(home: str, limits: Limits, baseline: int) -> None:
-    """A session, a folder, a HOME, caches and limits of its own.
+def _become_cell(home: str, limits: Limits, baseline: int, *, namespace: bool) -> None:
+    """A session, an output file and limits of its own.
 
     Whatever is touched here is a page copied in every cell, so it is done with plain strings.
     """
-    die_with_parent()
+    if not namespace:
+        die_with_parent()
     os.setsid()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGHUP, signal.SIGCHLD):
-        signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     with contextlib.suppress(OSError):
         # Should memory run out, the system takes the cell, and not a process with results.
         _write("/proc/self/oom_score_adj", b"1000")
@@ -769,17 +850,6 @@ def _become_cell(home: str, limits: Limits, baseline: int) -> None:
     os.dup2(output, 1)
     os.dup2(output, 2)
     os.close(output)
-    # The caches are made by those who use them.
-    for name, folder in (
-        ("HOME", "home"),
-        ("TMPDIR", "tmp"),
-        ("XDG_CACHE_HOME", "home/.cache"),
-        ("TORCHINDUCTOR_CACHE_DIR", "inductor"),
-        ("TRITON_CACHE_DIR", "triton"),
-    ):
-        os.environ[name] = f"{home}/{folder}"
-    for folder in ("home", "tmp", "work"):
-        os.mkdir(f"{home}/{folder}")  # noqa: PTH102
     os.chdir(f"{home}/work")
     tempfile.tempdir = None
     sys.dont_write_bytecode = True
@@ -851,9 +921,12 @@ def _walk_folders(path: Path) -> Iterator[Path]:
 
 
 def _remove_tree(path: Path) -> None:
-    """Remove a folder, also where a check took away its own permissions."""
+    """Remove a folder, also where a check took away its own permissions, or put something else in its place."""
     shutil.rmtree(path, ignore_errors=True)
-    if path.exists():
+    if path.is_symlink() or path.is_file():
+        with contextlib.suppress(OSError):
+            path.unlink()
+    elif path.exists():
         for folder in _walk_folders(path):
             with contextlib.suppress(OSError):
                 folder.chmod(stat.S_IRWXU)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -81,7 +81,7 @@ class Observation:
     output_tail: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "outcome": str(self.outcome)}
+        return {**vars(self), "outcome": str(self.outcome)}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Observation:

@@ -7,11 +7,13 @@ private corpora. Collection imports neither torch nor the case files.
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import os
 import platform
 import signal
 import sys
 import sysconfig
+import threading
 import uuid
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
@@ -150,6 +152,8 @@ class CellItem(pytest.Item):
     def __init__(self, *, cell: Cell, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.cell = cell
+        # Found once, and not in every child.
+        self.hooks = self.ihook
         self.seen: Observation | None = None
         self.channel: Channel | None = None
         # pytest-timeout's timer then runs around the check alone, in the child, and dumps its stacks.
@@ -160,10 +164,7 @@ class CellItem(pytest.Item):
         channel = self.channel
         assert channel is not None, "a cell runs in a child only"
 
-        def begin() -> None:
-            channel.send("started", {})
-
-        self.seen, error = run_cell(self.cell, self.config.option.threads, begin)
+        self.seen, error = run_cell(self.cell, self.config.option.threads, channel.start)
         if error is not None:
             raise CheckFailed(render(error))
 
@@ -236,6 +237,8 @@ class CellRunner:
         if not isinstance(item, CellItem):
             return None
         if channel := os.environ.get(CHANNEL_VARIABLE):
+            # pytest has let it write to a copy of stderr that is not the cell's output.
+            faulthandler.enable()
             self._run_here(item, Channel.from_env(channel))
             return True
         if not self._claim(item):
@@ -475,10 +478,14 @@ class CellRunner:
 
     def _prepare(self, folder: Path) -> dict[str, Any]:
         manager = self.config.pluginmanager
-        # Their files and descriptors belong to the pytest process.
-        for name in ("capturemanager", "terminalreporter", "logging-plugin", "faulthandler"):
+        # Their files and descriptors belong to the pytest process, or they keep for it what a cell is to print.
+        for name in (
+            *("capturemanager", "terminalreporter", "logging-plugin", "faulthandler"),
+            *("unraisableexception", "threadexception"),
+        ):
             if (plugin := manager.get_plugin(name)) is not None:
                 manager.unregister(plugin)
+        sys.unraisablehook, threading.excepthook = sys.__unraisablehook__, threading.__excepthook__
         # pytest-timeout prints the stacks through it, in the children.
         manager.register(pytest.TerminalReporter(self.config, sys.stderr), "terminalreporter")
         cells = [item.cell for item in self.session.items if isinstance(item, CellItem)]
@@ -491,7 +498,7 @@ class CellRunner:
         if "canary" in request:
             device, backend = request["canary"]
             try:
-                channel.send("started", {})
+                channel.start()
                 channel.send("report", warmup.canary(device, backend, train=request["train"]))
             except BaseException as error:
                 channel.send("report", {"failed": _words(error)})
@@ -515,10 +522,7 @@ class CellRunner:
 
     def _run_here(self, item: CellItem, channel: Channel) -> None:
         """Be the child: run the item by pytest's own call hooks, and report."""
-        import faulthandler
-
         # It dumps the stacks even while C code holds the interpreter lock and no Python handler can run.
-        faulthandler.enable()
         faulthandler.dump_traceback_later(item.cell.case.timeout + GRACE_S / 2)
         item.channel = channel
         text = self._run_hooks(item)
@@ -535,7 +539,7 @@ class CellRunner:
 
         A report is made of a failure only, and nothing is torn down: the process ends.
         """
-        hook = item.ihook
+        hook = item.hooks
         call = pytest.CallInfo.from_call(lambda: hook.pytest_runtest_setup(item=item), when="setup")
         if call.excinfo is None:
             call = pytest.CallInfo.from_call(lambda: hook.pytest_runtest_call(item=item), when="call")

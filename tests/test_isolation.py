@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -23,7 +24,7 @@ import pytest
 from suite import Done, Suite, children, wait_until
 
 from harness import isolation
-from harness.isolation import MAX_PROCESSES, Channel, IsolationError, Limits, Scratch, Zygote
+from harness.isolation import MAX_PROCESSES, Channel, Home, IsolationError, Limits, Scratch, Zygote
 from harness.journal import KEYS
 from harness.outcome import MESSAGE_LIMIT, OUTPUT_LIMIT
 
@@ -686,15 +687,96 @@ def zygote(monkeypatch: pytest.MonkeyPatch, env: dict[str, str], tmp_path: Path)
     found.close()
 
 
+class TestHome:
+    @pytest.fixture
+    def home(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+        for name in ("HOME", "TMPDIR", "XDG_CACHE_HOME", "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"):
+            monkeypatch.setenv(name, "")
+        home = Home(tmp_path)
+        home.make()
+        Path(home.path, "output").write_text("printed")
+        return home
+
+    def is_new(self, home: Home) -> bool:
+        """Whether it is as a cell expects it; the output may be there, and is empty then."""
+        path = Path(home.path)
+        output = path / "output"
+        folders = [entry for entry in path.iterdir() if entry != output]
+        assert sorted(entry.name for entry in folders) == ["home", "tmp", "work"]
+        assert os.environ["HOME"] == f"{home.path}/home"
+        return (
+            all(entry.stat().st_mode == stat.S_IFDIR | 0o700 and not list(entry.iterdir()) for entry in (*folders,))
+            and path.stat().st_mode == stat.S_IFDIR | 0o700
+            and (not output.exists() or output.read_text() == "")
+        )
+
+    def test_left_as_it_was_found_is_kept(self, home: Home) -> None:
+        inode = Path(home.path).stat().st_ino
+        home.renew()
+        home.make()
+        assert self.is_new(home)
+        assert Path(home.path).stat().st_ino == inode
+
+    @pytest.mark.parametrize(
+        "what",
+        [
+            "(home / 'tmp' / 'file').touch()",
+            "(home / 'inductor').mkdir()",
+            "(home / 'work' / '.hidden').mkdir()",
+            "(home / 'home').rmdir()",
+            "(home / 'tmp').chmod(0)",
+            "home.chmod(0o500)",
+            "(home / 'work').rmdir(); (home / 'work').symlink_to(home.parent)",
+            "(home / 'output').unlink()",
+            "shutil.rmtree(home)",
+            "shutil.rmtree(home); home.touch()",
+            "shutil.rmtree(home); home.symlink_to(elsewhere)",
+        ],
+    )
+    def test_touched_is_replaced(self, home: Home, tmp_path_factory: pytest.TempPathFactory, what: str) -> None:
+        elsewhere = tmp_path_factory.mktemp("elsewhere")
+        (elsewhere / "kept").mkdir(mode=0o755)
+        exec(what, {"home": Path(home.path), "shutil": shutil, "elsewhere": elsewhere})
+        home.renew()
+        home.make()
+        assert self.is_new(home)
+        assert (elsewhere / "kept").stat().st_mode == stat.S_IFDIR | 0o755
+
+    @pytest.mark.parametrize("kind", ["symlink_to", "hardlink_to"])
+    def test_a_linked_output_is_not_emptied(self, home: Home, tmp_path: Path, kind: str) -> None:
+        mine = tmp_path / "mine"
+        mine.write_text("mine")
+        output = Path(home.path, "output")
+        output.unlink()
+        getattr(output, kind)(mine)
+        home.renew()
+        home.make()
+        assert mine.read_text() == "mine"
+        assert self.is_new(home)
+
+    def test_what_cannot_be_removed_is_left_behind(self, home: Home) -> None:
+        first = home.path
+        busy = Path(first, "work")
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "none", str(busy)], check=False, capture_output=True)
+        if mounted.returncode != 0:
+            pytest.skip("cannot mount a file system here")
+        try:
+            home.renew()
+            home.make()
+            assert home.path != first
+            assert self.is_new(home)
+        finally:
+            subprocess.run(["umount", "-l", str(busy)], check=True)
+
+
 class TestZygote:
     def test_leaks_nothing(self, zygote: Zygote, tmp_path: Path) -> None:
         before = descriptors("self")
         zygote.run({"number": 0}, LIMITS)
         (guardian,) = set(children(os.getpid()))
         (below,) = children(guardian)
-        # It removes the folder of a cell, which takes a descriptor, after it has answered.
-        wait_until(lambda: not list(tmp_path.glob("*/cell-*")))
-        time.sleep(0.1)
+        # It sees to the folder of a cell, which takes descriptors, after it has answered, and before it answers again.
+        zygote.learn(None)
         below_before = descriptors(below)
         for number in range(30):
             assert zygote.run({"number": number}, LIMITS).frames["report"] == {"twice": 2 * number}
