@@ -109,8 +109,8 @@ def provide(needs: Needs) -> None:
     to date, and keeps the answer.
     """
     with no_collection():
-        _import_all(needs["modules"])
-    for call in needs["headers"]:
+        _import_all(needs.get("modules", ()))
+    for call in needs.get("headers", ()):
         with contextlib.suppress(Exception):
             arguments, keywords = pickle.loads(bytes.fromhex(call))
             _codecache()._precompile_header(*arguments, **keywords)
@@ -120,7 +120,7 @@ def _import_all(modules: Iterable[str]) -> None:
     for name in modules:
         # Not every release has every module, and some are importable only in the state they were met in. A compiler
         # that does not import shows in the canary.
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(BaseException):
             importlib.import_module(name)
 
 
