@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import faulthandler
+import json
 import os
 import platform
 import signal
@@ -51,6 +52,8 @@ from harness.outcome import CALM, MESSAGE_LIMIT, OUTPUT_LIMIT, Observation, Outc
 from harness.places import Places
 from harness.plan import Cell, cells_of
 
+CLAIM = "cell "
+"""How the names of the files begin by which processes that share cells claim them."""
 _signal_names = {number.value: number.name for number in signal.Signals}
 
 
@@ -92,10 +95,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     option("--expect-torch", type=_version, metavar="VERSION", help="refuse to run on any other torch release")
     option("--run-id", help="name of the run in the journal (default: a new one)")
     option(
-        "--claims",
+        "--share",
         type=Path,
         metavar="FOLDER",
-        help="share the cells with other processes that are given this empty folder: a cell is run by the first there",
+        help="share the cells with other processes that are given this empty folder: each is run by the first there",
     )
 
 
@@ -281,14 +284,15 @@ class CellRunner:
 
     def _claim(self, item: CellItem) -> bool:
         """Whether the cell is this process's to run: of several only one can make its file."""
-        if self.option.claims is None:
+        share: Path | None = self.option.share
+        if share is None:
             return True
         try:
-            (self.option.claims / f"{item.cell.case.id} {item.name}").touch(exist_ok=False)
+            (share / f"{CLAIM}{item.cell.case.id} {item.name}").touch(exist_ok=False)
         except FileExistsError:
             return False
         except OSError as error:
-            raise pytest.exit.Exception(f"--claims {self.option.claims}: {error.strerror}", returncode=2) from None
+            raise pytest.exit.Exception(f"--share {share}: {error.strerror}", returncode=2) from None
         return True
 
     def _run_item(self, item: CellItem) -> Iterator[pytest.TestReport]:
@@ -362,6 +366,13 @@ class CellRunner:
         return known
 
     def _run_canary(self, device: str, backend: str) -> _Canary:
+        """Run it, unless another process has found it healthy."""
+        share: Path | None = self.option.share
+        told = share / f"canary {device} {backend}" if share else None
+        if told and told.exists():
+            report = json.loads(told.read_text())
+            self.zygote.learn(report["needs"])
+            return _Canary(Outcome.PASS, device_name=report["device_name"])
         facts = self.zygote.facts
         known = warmup.is_known(facts, device, backend)
         try:
@@ -379,6 +390,10 @@ class CellRunner:
         self.zygote.learn(report["needs"])
         if not known:
             warmup.remember(facts, device, backend, report["needs"])
+        if told:
+            beside = told.with_suffix(f".{os.getpid()}")
+            beside.write_text(json.dumps(report))
+            beside.replace(told)
         return _Canary(Outcome.PASS, device_name=report["device_name"])
 
     def _where(self, cell: Cell) -> Where:

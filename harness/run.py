@@ -28,7 +28,7 @@ from harness.journal import JournalError, JournalWriter, Record, new_record
 from harness.matrix import CellKey, Results, is_complete, public_or_empty
 from harness.outcome import Observation, Outcome, Verdict
 from harness.plan import Cell
-from harness.plugin import new_run_id
+from harness.plugin import CLAIM, new_run_id
 
 HUGE_PAGES = "glibc.malloc.hugetlb=1"
 """A setting of glibc 2.35 and newer, read when a process starts; others have no reader for it. Fewer pages to copy for
@@ -126,17 +126,17 @@ class _Countdown:
 
 
 class _Shared:
-    """What the processes of one environment share: the claims on its cells, its journal, and who tells of it."""
+    """What the processes of one environment share: claims on its cells, its canaries, its journal, who tells of it."""
 
     def __init__(self, runner: Runner, journal: Path, package: Path) -> None:
         self._runner, self.journal, self.package = runner, journal, package
-        self.claims = Path(tempfile.mkdtemp(prefix="claims-", dir=package))
+        self.folder = Path(tempfile.mkdtemp(prefix="share-", dir=package))
         self._position = journal.stat().st_size if journal.exists() else 0
         self._lock = threading.Lock()
 
     def all_claimed(self, count: int) -> bool:
         """Whether all of so many cells are run by some process, or have been."""
-        return sum(1 for _ in self.claims.iterdir()) >= count
+        return sum(1 for _ in self.folder.glob(f"{CLAIM}*")) >= count
 
     def tell(self) -> None:
         """Report the lines that this run has added to the journal since the last time."""
@@ -313,7 +313,7 @@ class Runner:
                 *(str(python), "-m", "pytest", "-q", "-c", os.devnull, "--rootdir", folder, "--noconftest"),
                 *("-p", "no:cacheprovider", "-p", "pytest_timeout", "-p", "harness.plugin"),
                 *("--journal", str(shared.journal.resolve()), "--expect-torch", target.key.torch),
-                *("--claims", str(shared.claims)),
+                *("--share", str(shared.folder)),
                 *("--run-id", self.run_id, "--repeat", str(option.repeat), "--confirm", str(option.confirm)),
                 *("--threads", str(option.threads)),
                 *(part for device in _devices(cells) for part in ("--device", device)),
