@@ -152,12 +152,12 @@ def sorted_keys(lines: Iterable[CellKey]) -> list[CellKey]:
 
 def cells_table(lines: dict[CellKey, Record]) -> pd.DataFrame:
     """One row per cell, sorted, with the columns of `cells.csv`."""
-    rows = []
-    for key in sorted_keys(lines):
-        record = lines[key]
-        rows.append([*key[:6], record["python"], *(record[name] for name in CELL_COLUMNS[7:])])
-    table = pd.DataFrame(rows, columns=CELL_COLUMNS)
-    return table.astype({"graphs": "Int64"})
+    with no_collection():
+        keys = sorted_keys(lines)
+        records = [lines[key] for key in keys]
+        columns = {name: [key[place] for key in keys] for place, name in enumerate(CELL_COLUMNS[:6])}
+        columns |= {name: [record[name] for record in records] for name in CELL_COLUMNS[6:]}
+        return pd.DataFrame(columns, columns=CELL_COLUMNS).astype({"graphs": "Int64"})
 
 
 def matrix_value(verdict: str, outcome: str) -> str:
@@ -199,7 +199,7 @@ def write_csv(table: pd.DataFrame, path: Path) -> None:
     write_text(path, csv_text(table))
 
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = frozenset("=+-@\t\r")
 
 
 def csv_text(table: pd.DataFrame) -> str:
@@ -208,10 +208,11 @@ def csv_text(table: pd.DataFrame) -> str:
     Such a text gets an apostrophe in front, which spreadsheets take as "this is text".
     """
 
-    def safe(value: object) -> object:
-        return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
-
-    text: str = table.map(safe).astype(table.dtypes).to_csv(index=False, lineterminator="\n")
+    safe = {
+        name: [f"'{value}" if isinstance(value, str) and value[:1] in _FORMULA else value for value in column.tolist()]
+        for name, column in table.items()
+    }
+    text: str = pd.DataFrame(safe, dtype=object).to_csv(index=False, lineterminator="\n")
     return text
 
 
