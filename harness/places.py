@@ -34,9 +34,11 @@ class Places:
         longest_first = "|".join(re.escape(path) for path in sorted(names, key=len, reverse=True))
         self._pattern = re.compile(rf"(?P<cell>{scratch}/cell-[^/\s'\"]+)|(?P<scratch>{scratch})|{longest_first}")
 
-    def hide(self, text: str, folder: Path) -> str:
-        """`text` without paths and addresses of this machine; `folder` is that of the case file."""
-        text = self._pattern.sub(self._word, text.replace(f"{folder}/", ""))
+    def hide(self, text: str, case: Path) -> str:
+        """`text` without paths and addresses of this machine; `case` is the case file."""
+        # Guards quote their source by the end of its path, cut off anywhere.
+        text = re.sub(rf"[^\s'\"(]*/{re.escape(case.name)}\b", case.name, text.replace(f"{case.parent}/", ""))
+        text = self._pattern.sub(self._word, text)
         return _ADDRESS.sub("at 0x...", text)
 
     def _word(self, found: re.Match[str]) -> str:

@@ -302,8 +302,8 @@ class CellRunner:
         while len(seen) < wanted:
             started = datetime.now(timezone.utc)
             observation, text = self._run_once(item)
-            observation.message = self.places.hide(observation.message, item.path.parent)
-            observation.output_tail = self.places.hide(observation.output_tail, item.path.parent)
+            observation.message = self.places.hide(observation.message, item.path)
+            observation.output_tail = self.places.hide(observation.output_tail, item.path)
             judgement = judge(item.cell.case, item.cell.check.name, self._where(item.cell), observation)
             seen.append((observation, judgement, text))
             if len(seen) == 1 and judgement.verdict not in {*CALM, Verdict.ERROR}:

@@ -21,6 +21,9 @@ def test_what_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
         f'File "{site}/torch/_dynamo/x.py", line 3': 'File "torch/_dynamo/x.py", line 3',
         f"{stdlib}/abc.py": "abc.py",
         "/corpus/dynamo/pytorch_1.py:4": "pytorch_1.py:4",
+        "/corpus/dynamo/helper.py:4": "helper.py:4",
+        "x == 8  # count += 1  # pus/dynamo/pytorch_1.py:36 in f": "x == 8  # count += 1  # pytorch_1.py:36 in f",
+        'File "/link/to/dynamo/pytorch_1.py", line 3': 'File "pytorch_1.py", line 3',
         f"{tempfile.gettempdir()}/pt2bugs-ab_c1/cell-x9/inductor/k.cpp": "<cell>/inductor/k.cpp",
         f"{tempfile.gettempdir()}/pt2bugs-ab_c1/zygote.log": "<scratch>/zygote.log",
         "/somewhere/cache/warm": "<cache>/warm",
@@ -30,4 +33,4 @@ def test_what_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
         "guard != 0x7fffffffffffffff": "guard != 0x7fffffffffffffff",
         "no path at all": "no path at all",
     }.items():
-        assert places.hide(text, Path("/corpus/dynamo")) == expected
+        assert places.hide(text, Path("/corpus/dynamo/pytorch_1.py")) == expected
