@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
 from suite import Suite
+
+# A shell starts what it runs in the background with Ctrl-C ignored, and every process below inherits that. The runs
+# that tests interrupt are to hear it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
