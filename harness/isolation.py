@@ -557,6 +557,7 @@ def _serve(control: socket.socket, folder: Path, prepare: Prepare, body: Body, l
     _freeze()
     _send(control, {"facts": facts, "namespace": reaper.namespace})
     home = Home(folder)
+    home.renew()
     with control.makefile("rb") as requests:
         for line in requests:
             message = json.loads(line)
