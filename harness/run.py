@@ -112,31 +112,33 @@ class Progress:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-class _Countdown:
-    """Calls `done` when the last of `count` parts has ticked."""
-
-    def __init__(self, count: int, done: Callable[[], None]) -> None:
-        self._count, self._done, self._lock = count, done, threading.Lock()
-
-    def tick(self) -> None:
-        with self._lock:
-            self._count -= 1
-            if self._count == 0:
-                self._done()
-
-
 class _Shared:
-    """What the processes of one environment share: claims on its cells, its canaries, its journal, who tells of it."""
+    """What the processes of one environment share: it, claims on its cells, its canaries, its journal, who tells of it.
 
-    def __init__(self, runner: Runner, journal: Path, package: Path) -> None:
-        self._runner, self.journal, self.package = runner, journal, package
+    Args:
+        environment: waits for the environment; None if it is not ours, or could not be made.
+        processes: how many there will be; `done` is called when the last of them has left.
+    """
+
+    def __init__(
+        self,
+        runner: Runner,
+        work: Work,
+        environment: Callable[[], Environment | None],
+        package: Path,
+        processes: int,
+        done: Callable[[], None],
+    ) -> None:
+        self._runner, self.work, self.environment, self.package = runner, work, environment, package
+        self.journal = runner.journal_path(work.target)
         self.folder = Path(tempfile.mkdtemp(prefix="share-", dir=package))
-        self._position = journal.stat().st_size if journal.exists() else 0
+        self._position = self.journal.stat().st_size if self.journal.exists() else 0
+        self._left, self._done = processes, done
         self._lock = threading.Lock()
 
-    def all_claimed(self, count: int) -> bool:
-        """Whether all of so many cells are run by some process, or have been."""
-        return sum(1 for _ in self.folder.glob(f"{CLAIM}*")) >= count
+    def all_claimed(self) -> bool:
+        """Whether all cells are run by some process, or have been."""
+        return sum(1 for _ in self.folder.glob(f"{CLAIM}*")) >= len(self.work.cells)
 
     def tell(self) -> None:
         """Report the lines that this run has added to the journal since the last time."""
@@ -152,16 +154,12 @@ class _Shared:
                 if record.get("run_id") == self._runner.run_id and record["repeat"] == record["repeats"]:
                     self._runner.advance(record)
 
-
-@dataclass
-class _Part:
-    """What one pytest process does: it takes cells of an environment in that order, as long as there are some."""
-
-    work: Work
-    environment: Callable[[], Environment | None]
-    cells: list[Cell]
-    shared: _Shared
-    left: _Countdown
+    def leave(self) -> None:
+        """A process has nothing to do any more."""
+        with self._lock:
+            self._left -= 1
+            if self._left == 0:
+                self._done()
 
 
 class Runner:
@@ -196,8 +194,8 @@ class Runner:
             ready = [installer.submit(self._environment, one, ahead) for one in work]
             running: list[Future[None]] = []
             try:
-                for part in self._parts(work, ready, jobs, package, ahead.release):
-                    running.append(runners.submit(self._run_part, part))
+                for shared, cells in self._processes_of(work, ready, jobs, package, ahead.release):
+                    running.append(runners.submit(self._run_process, shared, cells))
                 for one_run in running:
                     one_run.result()
             except BaseException:
@@ -210,24 +208,25 @@ class Runner:
                 raise
         return work
 
-    def _parts(
+    def _processes_of(
         self,
         work: list[Work],
         ready: list[Future[Environment | None]],
         jobs: int,
         package: Path,
         done: Callable[[], None],
-    ) -> Iterator[_Part]:
-        """What the processes do, in this order: one per environment first, as another one has to start anew; then,
-        where some would have nothing to do at the end of the run, further ones for the last environments."""
+    ) -> Iterator[tuple[_Shared, list[Cell]]]:
+        """The processes in the order of their start, each with the order in which it takes the cells: one per
+        environment first, as another one has to start anew; then, where some would have nothing to do at the end of
+        the run, further ones for the last environments."""
         last = len(work) - jobs
-        orders = [_orders(one.cells, jobs if index >= last else 1) for index, one in enumerate(work)]
-        shared = [_Shared(self, self.journal_path(one.target), package) for one in work]
-        left = [_Countdown(len(of_one), done) for of_one in orders]
-        for turn in range(jobs):
-            for index in range(len(work)) if turn == 0 else reversed(range(len(work))):
-                if turn < len(orders[index]):
-                    yield _Part(work[index], ready[index].result, orders[index][turn], shared[index], left[index])
+        plans: list[tuple[_Shared, list[list[Cell]]]] = []
+        for index, (one, environment) in enumerate(zip(work, ready, strict=True)):
+            orders = _orders(one.cells, jobs if index >= last else 1)
+            plans.append((_Shared(self, one, environment.result, package, len(orders), done), orders))
+        yield from ((shared, orders[0]) for shared, orders in plans)
+        for turn in range(1, jobs):
+            yield from ((shared, orders[turn]) for shared, orders in reversed(plans) if turn < len(orders))
 
     def _require_writable(self) -> None:
         """Fail before anything is installed, not after."""
@@ -284,24 +283,24 @@ class Runner:
     def journal_path(self, target: Target) -> Path:
         return self.results.journal_folder / f"{target.key.folder}.jsonl"
 
-    def _run_part(self, part: _Part) -> None:
-        work = part.work
+    def _run_process(self, shared: _Shared, cells: list[Cell]) -> None:
+        work = shared.work
         try:
-            made = part.environment()
+            made = shared.environment()
             python = work.target.python or (made.python if made else None)
             if python is None or self._stopping.is_set():
                 return
-            if work.failure or part.shared.all_claimed(len(work.cells)):
+            if work.failure or shared.all_claimed():
                 return
             with self.store.using(made) if made else nullcontext():
                 began = time.monotonic()
-                failure = self._pytest(python, work.target, part.cells, part.shared)
+                failure = self._pytest(python, work.target, cells, shared)
                 work.seconds += time.monotonic() - began
             if failure and not self._stopping.is_set():
                 work.failure = failure
                 self.progress.talk(f"{work.target}: {failure}")
         finally:
-            part.left.tick()
+            shared.leave()
 
     def _pytest(self, python: Path, target: Target, cells: list[Cell], shared: _Shared) -> str:
         """One pytest process over these cells. Returns what went wrong with the process itself."""

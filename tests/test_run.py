@@ -273,32 +273,32 @@ class TestJobs:
         cases = load_cases([project.folder / "cases"])
         return [cell for case in cases for cell in cells_of(case, (), ())]
 
-    @pytest.mark.parametrize("jobs", [2, 5])
-    def test_of_one_environment_share_its_cells(
-        self, project: Project, home: Path, cells: list[Cell], jobs: int, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    @pytest.fixture
+    def store(self, project: Project, home: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
         monkeypatch.setenv("PT2BUGS_HOME", str(home))
         monkeypatch.delenv("UV_CACHE_DIR", raising=False)
-        running = f"{sys.version_info.major}.{sys.version_info.minor}"
-        target = Target(Key("2.6.0", running, index=project.index))
+        return Store(Sources(index=project.index, find_links=()))
+
+    def target(self, project: Project, torch: str) -> Target:
+        return Target(Key(torch, f"{sys.version_info.major}.{sys.version_info.minor}", index=project.index))
+
+    @pytest.mark.parametrize("jobs", [2, 5])
+    def test_of_one_environment_share_its_cells(
+        self, project: Project, store: Store, cells: list[Cell], jobs: int
+    ) -> None:
         told: list[Record] = []
         results = Results(project.folder / "results")
-        store = Store(Sources(index=project.index, find_links=()))
         runner = Runner(results, store, Options(jobs=jobs), Progress(advance=told.append))
-        (work,) = runner.run([Work(target, cells)])
+        (work,) = runner.run([Work(self.target(project, "2.6.0"), cells)])
         assert work.failure == ""
         names = sorted((cell.case.id, cell.check.name, cell.backend) for cell in cells)
         assert sorted((line["case"], line["check"], line["backend"]) for line in project.lines) == names
         assert sorted((line["case"], line["check"], line["backend"]) for line in told) == names, "told once each"
 
     def test_help_with_the_last_environment(
-        self, project: Project, home: Path, cells: list[Cell], monkeypatch: pytest.MonkeyPatch
+        self, project: Project, store: Store, cells: list[Cell], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """With three environments and two jobs, the one that is free first takes cells of the last."""
-        monkeypatch.setenv("PT2BUGS_HOME", str(home))
-        monkeypatch.delenv("UV_CACHE_DIR", raising=False)
-        running = f"{sys.version_info.major}.{sys.version_info.minor}"
-        store = Store(Sources(index=project.index, find_links=()))
         runner = Runner(Results(project.folder / "results"), store, Options(jobs=2), Progress())
         for path in {cell.case.path for cell in cells}:
             path.write_text(
@@ -306,7 +306,7 @@ class TestJobs:
             )
         # One cell in the first two, so that the last is alone for long.
         work = [
-            Work(Target(Key(torch, running, index=project.index)), owed)
+            Work(self.target(project, torch), owed)
             for torch, owed in (("2.5.0", cells[:1]), ("2.5.1", cells[:1]), ("2.6.0", cells))
         ]
         processes: list[str] = []
