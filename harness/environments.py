@@ -25,6 +25,7 @@ from packaging.version import Version
 from uv import find_uv_bin
 
 from harness.extras import EXTRAS
+from harness.files import write_text
 from harness.releases import Release, Sources
 from harness.warmup import cache_home
 
@@ -194,9 +195,7 @@ class Store:
             "requirements": requirements,
             "seconds": round(time.monotonic() - began, 1),
         }
-        beside = path / f"{MARKER}.new"
-        beside.write_text(json.dumps(facts, indent=1) + "\n")
-        beside.replace(path / MARKER)
+        write_text(path / MARKER, json.dumps(facts, indent=1) + "\n")
         return environment
 
     def _uv(self, *arguments: str) -> None:

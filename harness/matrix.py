@@ -6,8 +6,6 @@ again whenever a table is made, so that editing a `[[tool.pt2bugs.bug]]` entry n
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
@@ -17,6 +15,7 @@ from packaging.version import InvalidVersion, Version
 
 from harness.case import Case
 from harness.expectation import Where, judge, public
+from harness.files import write_text
 from harness.garbage import no_collection
 from harness.journal import Record, journal_files, read_newest
 from harness.outcome import Observation, Verdict
@@ -214,22 +213,3 @@ def csv_text(table: pd.DataFrame) -> str:
     }
     text: str = pd.DataFrame(safe, dtype=object).to_csv(index=False, lineterminator="\n")
     return text
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text file whole or not at all."""
-    write_bytes(path, text.encode())
-
-
-def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        Path(beside).chmod(0o644)
-        Path(beside).replace(path)
-    except BaseException:
-        Path(beside).unlink(missing_ok=True)
-        raise

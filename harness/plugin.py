@@ -31,6 +31,7 @@ from harness.case import CaseError, Selection, add_unique, is_case_file, parse_c
 from harness.cell import render, run_cell
 from harness.expectation import Judgement, Where, is_available, judge, public
 from harness.extras import installed_extras
+from harness.files import write_text
 from harness.isolation import (
     CHANNEL_VARIABLE,
     DIE_WITH_PARENT,
@@ -391,9 +392,7 @@ class CellRunner:
         if not known:
             warmup.remember(facts, device, backend, report["needs"])
         if told:
-            beside = told.with_suffix(f".{os.getpid()}")
-            beside.write_text(json.dumps(report))
-            beside.replace(told)
+            write_text(told, json.dumps(report))
         return _Canary(Outcome.PASS, device_name=report["device_name"])
 
     def _where(self, cell: Cell) -> Where:

@@ -22,6 +22,7 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from harness.files import write_text
 from harness.garbage import no_collection
 
 _MODULES = (
@@ -233,9 +234,7 @@ class _Memory:
             return
         self.known.update(facts)
         with contextlib.suppress(OSError):
-            beside = self._file.with_suffix(f".{os.getpid()}")
-            beside.write_text(json.dumps(self.known))
-            beside.replace(self._file)
+            write_text(self._file, json.dumps(self.known))
 
 
 def _torch_build() -> str:

@@ -20,6 +20,7 @@ INSIDE = (
     "isolation",
     "cell",
     "warmup",
+    "files",
     "plugin",
 )
 ALLOWED = {

@@ -12,7 +12,7 @@ from packaging.specifiers import SpecifierSet
 
 from harness.case import Bug, Case, Check
 from harness.journal import KEYS, JournalWriter
-from harness.matrix import CELL_COLUMNS, Results, cells_table, csv_text, matrix_table, newest, write_text
+from harness.matrix import CELL_COLUMNS, Results, cells_table, csv_text, matrix_table, newest
 from harness.outcome import Outcome
 
 CASE = Case(
@@ -147,12 +147,3 @@ def test_an_empty_folder(tmp_path: Path) -> None:
     Results(tmp_path).derive([CASE], pytest.fail)
     assert (tmp_path / "cells.csv").read_text() == ",".join(CELL_COLUMNS) + "\n"
     assert (tmp_path / "matrix.csv").read_text() == "case,check,component,symptom,device,backend,extras\n"
-
-
-def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
-    path = tmp_path / "x.csv"
-    path.write_text("old")
-    with pytest.raises(UnicodeEncodeError):
-        write_text(path, "new \udcff")
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]

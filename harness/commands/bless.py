@@ -9,7 +9,7 @@ import sys
 from harness.bless import ThinJournal, entries_of, faces_of, rewrite
 from harness.commands import OK, UNEXPECTED
 from harness.commands.common import add_results, add_selection, load_lines, say, select_cases, warn
-from harness.matrix import write_text
+from harness.files import write_text
 from harness.outcome import Verdict
 
 

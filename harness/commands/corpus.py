@@ -15,7 +15,7 @@ from harness.commands.common import (
     select_cases,
     warn,
 )
-from harness.matrix import write_text
+from harness.files import write_text
 from harness.report.corpus import corpus_page
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from harness.commands import OK, NothingSelected, UsageError
 from harness.commands.common import add_results, add_selection, load_lines, select_cases, warn
 from harness.export import FORMATS, ExportError, Selected, render
-from harness.matrix import write_bytes
+from harness.files import write_bytes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -13,7 +13,8 @@ from rich.text import Text
 
 from harness.commands import OK, NothingSelected
 from harness.commands.common import add_results, add_selection, load_lines, say, select_cases, warn
-from harness.matrix import cells_table, matrix_table, write_text
+from harness.files import write_text
+from harness.matrix import cells_table, matrix_table
 from harness.report.style import LOOKS, OUTCOME_LETTERS, look_of
 from harness.report.svg import HEAD, matrix_svg, row_label
 

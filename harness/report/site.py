@@ -24,8 +24,8 @@ from harness.case import Case
 from harness.compare import Change, Difference, change_between, health_of, identity_of, seen_in_words
 from harness.evidence import Finding
 from harness.expectation import Where, judge, public
+from harness.files import write_bytes
 from harness.journal import Record
-from harness.matrix import write_bytes
 from harness.outcome import Observation, Verdict
 from harness.report.history import History, Square
 from harness.report.style import LOOKS, OUTCOME_LETTERS, look_of
