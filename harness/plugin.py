@@ -54,7 +54,7 @@ from harness.places import Places
 from harness.plan import Cell, cells_of
 
 CLAIM = "cell "
-"""How the names of the files begin by which processes that share cells claim them."""
+"""How the names of the files begin by which processes that share cells claim them; the text is who did."""
 _signal_names = {number.value: number.name for number in signal.Signals}
 
 
@@ -289,7 +289,8 @@ class CellRunner:
         if share is None:
             return True
         try:
-            (share / f"{CLAIM}{item.cell.case.id} {item.name}").touch(exist_ok=False)
+            with (share / f"{CLAIM}{item.cell.case.id} {item.name}").open("x") as file:
+                file.write(str(os.getpid()))
         except FileExistsError:
             return False
         except OSError as error:

@@ -21,6 +21,7 @@ from suite import Record, case_text
 
 from harness.journal import journal_files, read_journal
 from harness.matrix import cell_key, is_complete
+from harness.plugin import CLAIM
 
 KILLS = 100
 KILLS_A_ROUND = 34
@@ -90,8 +91,9 @@ class Matrix:
         return output
 
     @property
-    def cells(self) -> str:
-        return (self.folder / "results" / "cells.csv").read_text()
+    def cells(self) -> list[str]:
+        """The rows of the matrix."""
+        return (self.folder / "results" / "cells.csv").read_text().splitlines()
 
     def records(self) -> list[Record]:
         return list(read_journal(journal_files(self.folder / "results" / "journal"), lambda _: None))
@@ -125,7 +127,7 @@ class Gun:
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.hits: Counter[str] = Counter()
-        self._last_cell: dict[str, int] = {}
+        self._next_cell: dict[int, int] = {}
         self._aim()
 
     def _aim(self) -> None:
@@ -137,7 +139,7 @@ class Gun:
         if targets := sorted(pid for pid, role in matrix.processes().items() if role == self._role):
             target = self.random.choice(targets)
             with contextlib.suppress(OSError):
-                if self._role != "cell" or self._is_another_cell(target):
+                if self._role != "cell" or self._may_hit_cell(target):
                     os.kill(target, signal.SIGKILL)
                     self.hits[self._role] += 1
                     return self._aim()
@@ -145,23 +147,32 @@ class Gun:
             self._aim()
         return None
 
-    def _is_another_cell(self, pid: int) -> bool:
-        """Whether the pytest process of this cell has recorded one since the gun last hit a cell of it.
+    def _may_hit_cell(self, pid: int) -> bool:
+        """Whether the pytest process of this cell is past those that the gun's last hit there may have met.
 
-        A check that is killed twice in a row is believed to do it itself.
+        A check that is killed twice in a row is believed to do it itself. Hit between two cells, the zygote is lost
+        to the one that its process has not yet claimed.
         """
         words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
-        selected = next((word[1:] for word in words if word.startswith("@")), "")
-        if not selected:  # it has just ended
+        process = _pytest_process(pid)
+        if process is None or "--share" not in words:  # it has just ended
             return False
-        names = {line.rpartition("/")[2] for line in Path(selected).read_text().splitlines()}
-        journal = Path(words[words.index("--journal") + 1])
-        lines = read_journal([journal] if journal.exists() else [], lambda _: None)
-        recorded = sum(f"{r['case']}.py::{r['check']}[{r['device']}-{r['backend']}]" in names for r in lines)
-        if self._last_cell.get(selected) == recorded:
+        claims = Path(words[words.index("--share") + 1]).glob(f"{CLAIM}*")
+        claimed = sum(path.read_text() == str(process) for path in claims)
+        if claimed < self._next_cell.get(process, 0):
             return False
-        self._last_cell[selected] = recorded
+        self._next_cell[process] = claimed + 2
         return True
+
+
+def _pytest_process(pid: int) -> int | None:
+    """The process that `pt2bugs run` started and this one descends from; None if one between them has ended."""
+    while pid > 1:
+        parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        if b"harness.cli" in Path(f"/proc/{parent}/cmdline").read_bytes():
+            return pid
+        pid = parent
+    return None
 
 
 def under_fire(matrix: Matrix, gun: Gun, kills: int) -> None:
@@ -204,7 +215,8 @@ def test_kills_change_nothing(index: str, tmp_path: Path) -> None:
         before = disturbed.records()
         disturbed.finish()
         # Identical, none lost, none twice.
-        assert disturbed.cells == undisturbed.cells, dict(gun.hits)
+        assert set(disturbed.cells) ^ set(undisturbed.cells) == set(), dict(gun.hits)
+        assert disturbed.cells == undisturbed.cells
         complete = Counter(cell_key(record) for record in disturbed.records() if is_complete(record))
         assert len(complete) == CELLS
         assert set(complete.values()) == {1}

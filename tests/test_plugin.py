@@ -469,12 +469,16 @@ class TestNeighbours:
         process = suite.start("-n", "2", SUITE_FOLDER=str(suite.folder))
         wait_until((suite.folder / "mark").exists)
 
-        def workers() -> set[int]:
-            return {_ancestor(pid, process.pid) for pid in suite.processes() if _is_cell(pid)}
+        workers: set[int] = set()
+
+        def is_alone() -> bool:
+            workers.clear()
+            workers.update(_ancestor(pid, process.pid) for pid in suite.processes() if _is_cell(pid))
+            return len(workers) == 1
 
         # The other worker has its cells, but not for long.
-        wait_until(lambda: len(workers()) == 1)
-        os.kill(workers().pop(), signal.SIGKILL)
+        wait_until(is_alone)
+        os.kill(workers.pop(), signal.SIGKILL)
         done = suite.finish(process)
         assert {f"{name}::test_a": "pass" for name in "bcd"}.items() <= done.verdicts().items()
         wait_until(lambda: not suite.survivors(), 20)
