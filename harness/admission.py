@@ -243,7 +243,7 @@ class Prober:
 def _probe(request: dict[str, Any], channel: Channel) -> None:
     """In a child: run the file as asked and report."""
     path = Path(request["path"])
-    channel.send("started", {})
+    channel.start()
     seen = Observation(Outcome.PASS)
     own_backends: list[Any] = []
     try:

@@ -85,14 +85,12 @@ def run_cell(cell: Cell, threads: int, begin: Callable[[], None]) -> tuple[Obser
 
 def _import_file(path: Path) -> ModuleType:
     """The case file as a module of its own name; like a script it has no import spec."""
-    name, filename = f"pt2bugs_case_{path.stem}", str(path)
+    name = f"pt2bugs_case_{path.stem}"
     module = ModuleType(name)
-    module.__file__ = filename
+    module.__file__ = str(path)
     # Dataclasses, pickling and Dynamo look modules up by name.
     sys.modules[name] = module
-    with open(filename, "rb") as file:  # noqa: PTH123
-        source = file.read()
-    exec(compile(source, filename, "exec", dont_inherit=True), module.__dict__)
+    exec(compile(path.read_bytes(), path, "exec", dont_inherit=True), module.__dict__)
     return module
 
 

@@ -115,7 +115,6 @@ class Channel:
 
     def __init__(self, fd: int, nonce: str) -> None:
         self.fd, self.nonce = fd, nonce
-        self._started = f"{nonce} started {{}}\n".encode()
         self._owner = 0
 
     def own(self) -> None:
@@ -130,8 +129,8 @@ class Channel:
             data = data[os.write(self.fd, data) :]
 
     def start(self) -> None:
-        """Report that the check starts. Every cell does, so it is ready to be written."""
-        os.write(self.fd, self._started)
+        """Report that the check starts."""
+        self.send("started", {})
 
     def to_env(self) -> str:
         return f"{self.fd}:{self.nonce}"

@@ -156,8 +156,6 @@ class CellItem(pytest.Item):
     def __init__(self, *, cell: Cell, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.cell = cell
-        # Found once, and not in every child.
-        self.hooks = self.ihook
         self.seen: Observation | None = None
         self.channel: Channel | None = None
         # pytest-timeout's timer then runs around the check alone, in the child, and dumps its stacks.
@@ -495,8 +493,12 @@ class CellRunner:
         manager = self.config.pluginmanager
         # Their files and descriptors belong to the pytest process, or they keep for it what a cell is to print.
         for name in (
-            *("capturemanager", "terminalreporter", "logging-plugin", "faulthandler"),
-            *("unraisableexception", "threadexception"),
+            "capturemanager",
+            "terminalreporter",
+            "logging-plugin",
+            "faulthandler",
+            "unraisableexception",
+            "threadexception",
         ):
             if (plugin := manager.get_plugin(name)) is not None:
                 manager.unregister(plugin)
@@ -554,7 +556,7 @@ class CellRunner:
 
         A report is made of a failure only, and nothing is torn down: the process ends.
         """
-        hook = item.hooks
+        hook = item.ihook
         call = pytest.CallInfo.from_call(lambda: hook.pytest_runtest_setup(item=item), when="setup")
         if call.excinfo is None:
             call = pytest.CallInfo.from_call(lambda: hook.pytest_runtest_call(item=item), when="call")

@@ -151,6 +151,12 @@ def children(pid: int) -> list[int]:
     return [int(child) for path in Path(f"/proc/{pid}/task").glob("*/children") for child in _read(path).split()]
 
 
+def parent_of(pid: int) -> int:
+    """The process that started it, or has it now; 0 if it has gone."""
+    stat = _read(Path(f"/proc/{pid}/stat"))
+    return int(stat.rpartition(")")[2].split()[1]) if stat else 0
+
+
 def wait_until(condition: Callable[[], Any], timeout_s: float = 60) -> Any:
     """The first true value of `condition`."""
     deadline = time.monotonic() + timeout_s

@@ -17,7 +17,7 @@ from types import MappingProxyType
 
 import pytest
 from fake_torch import build_wheels, repack, serve_index
-from suite import Record, case_text
+from suite import Record, case_text, parent_of
 
 from harness.journal import journal_files, read_journal
 from harness.matrix import cell_key, is_complete
@@ -115,8 +115,11 @@ class Matrix:
             return "run"
         if "pytest" not in words:
             return "install"
-        parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
-        return "pytest" if b"harness.cli" in Path(f"/proc/{parent}/cmdline").read_bytes() else "cell"
+        return "pytest" if _is_run(parent_of(int(path.name))) else "cell"
+
+
+def _is_run(pid: int) -> bool:
+    return b"harness.cli" in Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 class Gun:
@@ -168,8 +171,8 @@ class Gun:
 def _pytest_process(pid: int) -> int | None:
     """The process that `pt2bugs run` started and this one descends from; None if one between them has ended."""
     while pid > 1:
-        parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-        if b"harness.cli" in Path(f"/proc/{parent}/cmdline").read_bytes():
+        parent = parent_of(pid)
+        if _is_run(parent):
             return pid
         pid = parent
     return None

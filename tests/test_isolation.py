@@ -666,7 +666,7 @@ def _facts(_: Path) -> dict[str, Any]:
 
 
 def _answer(request: dict[str, Any], channel: Channel) -> None:
-    channel.send("started", {})
+    channel.start()
     channel.send("report", {"twice": 2 * request["number"]})
 
 
@@ -687,6 +687,20 @@ def zygote(monkeypatch: pytest.MonkeyPatch, env: dict[str, str], tmp_path: Path)
     found.close()
 
 
+def test_only_its_owner_speaks_on_a_channel() -> None:
+    reader, writer = os.pipe()
+    os.set_blocking(reader, False)
+    channel = Channel(writer, "nonce")
+    channel.start()
+    with pytest.raises(BlockingIOError):
+        os.read(reader, 1)
+    channel.own()
+    channel.start()
+    assert os.read(reader, 99) == b"nonce started {}\n"
+    os.close(reader)
+    os.close(writer)
+
+
 class TestHome:
     @pytest.fixture
     def home(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
@@ -705,7 +719,7 @@ class TestHome:
         assert sorted(entry.name for entry in folders) == ["home", "tmp", "work"]
         assert os.environ["HOME"] == f"{home.path}/home"
         return (
-            all(entry.stat().st_mode == stat.S_IFDIR | 0o700 and not list(entry.iterdir()) for entry in (*folders,))
+            all(entry.stat().st_mode == stat.S_IFDIR | 0o700 and not list(entry.iterdir()) for entry in folders)
             and path.stat().st_mode == stat.S_IFDIR | 0o700
             and (not output.exists() or output.read_text() == "")
         )

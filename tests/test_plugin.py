@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from fake_torch import write_torch
-from suite import Suite, wait_until
+from suite import Suite, parent_of, wait_until
 
 from harness.journal import KEYS
 
@@ -490,15 +490,8 @@ class TestNeighbours:
         assert 'name="verdict" value="pass"' in (suite.folder / "junit.xml").read_text()
 
 
-def _parent(pid: int) -> int:
-    try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-    except OSError:  # it has gone
-        return 0
-
-
 def _ancestor(pid: int, below: int) -> int:
-    while (parent := _parent(pid)) not in (below, 0):
+    while (parent := parent_of(pid)) not in (below, 0):
         pid = parent
     return pid
 
