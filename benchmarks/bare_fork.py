@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from harness import isolation
+from pt2bugs.engine import isolation
 
 _run_child = isolation._run_child
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from generated import write_corpus
 from measure import ROOT, best, row, run, start
 
-from harness.case import find_case_files
+from pt2bugs.case.corpus import find_case_files
 
 COLLECT_AS_PROGRAMS = "-p no:pt2bugs"
 """The alternative: pytest without the plugin, which imports every file, and torch with the first."""
@@ -25,7 +25,7 @@ print(sum(name.partition(".")[0] == "torch" for name in sys.modules))
 
 def main() -> None:
     options = start(__doc__, ("--cases", int, 5_000, "cases of the generated corpus"), ("--repeat", int, 5, "runs"))
-    listing = [sys.executable, "-m", "harness.cli", "list"]
+    listing = [sys.executable, "-m", "pt2bugs.cli", "list"]
     torch = best(run([sys.executable, "-c", "import torch"]) for _ in range(2))
     corpus = sum(1 for _ in find_case_files([ROOT / "cases"]))
     cost = best(run(listing) for _ in range(options.repeat))

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from measure import ROOT, row, run, start
 
-from harness.run import HUGE_PAGES
+from pt2bugs.run.runner import HUGE_PAGES
 
 CASE = '''\
 # /// script

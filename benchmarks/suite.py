@@ -14,8 +14,9 @@ from pathlib import Path
 
 from measure import ROOT, Cost, row, run, start, talk
 
-from harness.case import Case, Selection, load_cases
-from harness.expectation import is_available, public
+from pt2bugs.case.corpus import Selection, load_cases
+from pt2bugs.case.model import Case
+from pt2bugs.case.expectation import is_available, public
 
 PROGRAM = """
 import importlib.util, inspect, sys
@@ -85,7 +86,7 @@ def forked(cases: list[Case], folder: Path) -> Cost:
 
 def suite(cases: list[Case], folder: Path, jobs: int) -> Cost:
     """`pt2bugs run` on the torch installed here."""
-    command = [sys.executable, "-m", "harness.cli", "run", *(case.id for case in cases)]
+    command = [sys.executable, "-m", "pt2bugs.cli", "run", *(case.id for case in cases)]
     return run([*command, "--results", str(folder / f"results-{jobs}"), "--jobs", str(jobs)], (0, 1))
 
 

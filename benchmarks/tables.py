@@ -41,7 +41,7 @@ def main() -> None:
         ):
             talk(" ".join(command))
             where = ("--cases", str(corpus), "--results", str(results))
-            cost = run([sys.executable, "-m", "harness.cli", *command, *where])
+            cost = run([sys.executable, "-m", "pt2bugs.cli", *command, *where])
             row(
                 f"`{' '.join(command)}`, {options.lines:,} lines, {cells:,} cells",
                 f"{cost.wall_s:.1f} s, {cost.cpu_s:.1f} s of processor, {cost.peak_mib:.0f} MiB",

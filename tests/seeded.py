@@ -9,11 +9,13 @@ from typing import Any
 
 from suite import case_text
 
-from harness.case import parse_case
-from harness.expectation import Where, judge
-from harness.journal import JournalWriter, new_record
-from harness.outcome import Observation, Outcome, Verdict
-from harness.plan import Cell
+from pt2bugs.case.header import parse_case
+from pt2bugs.case.expectation import Where, judge
+from pt2bugs.results.journal import JournalWriter
+from pt2bugs.results.record import new_record
+from pt2bugs.case.observation import Observation
+from pt2bugs.case.words import Outcome, Verdict
+from pt2bugs.case.cells import Cell
 
 BUG = {"torch": "<2.10", "outcome": "wrong", "error": "AssertionError", "match": "not close"}
 BLOCKED = {"torch": "<2.3", "blocked": True, "outcome": "raise", "error": "NotImplementedError"}

@@ -9,20 +9,9 @@ from typing import Any
 import pytest
 from suite import case_text
 
-from harness.admission import (
-    RULES,
-    Prober,
-    check_compiles,
-    check_duration,
-    check_header,
-    check_imports,
-    check_neighbours,
-    check_releases,
-    check_size,
-    findings_of,
-    lines_of_code,
-)
-from harness.case import Case, parse_case
+from pt2bugs.curate.review import RULES, Prober, check_compiles, check_duration, check_header, check_imports, check_neighbours, check_releases, check_size, findings_of, lines_of_code
+from pt2bugs.case.header import parse_case
+from pt2bugs.case.model import Case
 
 DOC = '"""Why it happens,\nwhat is right,\nand the source."""\n'
 BUG = {"torch": "<2.14", "outcome": "wrong", "error": "AssertionError", "match": "not close"}

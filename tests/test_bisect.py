@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.bisect import Search, State, bisect, budget, choose, cost_alone, takes_part
-from harness.case import load_cases
-from harness.evidence import cannot_say_here, expects_bug
-from harness.plan import cells_of
+from pt2bugs.bisect.search import Search, State, bisect, budget, choose, cost_alone, takes_part
+from pt2bugs.case.corpus import load_cases
+from pt2bugs.bisect.evidence import cannot_say_here, expects_bug
+from pt2bugs.case.cells import cells_of
 
 BUG, NO_BUG, UNKNOWN = State.BUG, State.NO_BUG, State.UNKNOWN
 LETTERS = {"B": BUG, ".": NO_BUG, "?": UNKNOWN}

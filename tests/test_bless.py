@@ -11,9 +11,10 @@ import pytest
 from seeded import write_case, write_journal
 from suite import case_text
 
-from harness.bless import ThinJournal, entries_of, faces_of, rewrite, toml_string
-from harness.case import Case, parse_case
-from harness.cli import main
+from pt2bugs.curate.bless import ThinJournal, entries_of, faces_of, rewrite, toml_string
+from pt2bugs.case.header import parse_case
+from pt2bugs.case.model import Case
+from pt2bugs.cli import main
 
 if sys.version_info >= (3, 11):
     import tomllib

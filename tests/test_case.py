@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.admission import check_imports
-from harness.case import CaseError, Selection, find_case_files, load_cases, parse_case
-from harness.outcome import Outcome
+from pt2bugs.curate.review import check_imports
+from pt2bugs.case.corpus import Selection, find_case_files, load_cases
+from pt2bugs.case.header import parse_case
+from pt2bugs.case.model import CaseError
+from pt2bugs.case.words import Outcome
 
 HEADER = """\
 # /// script
@@ -209,6 +211,6 @@ def test_the_corpus_imports_torch_and_the_standard_library_only() -> None:
 
 def test_reading_headers_needs_no_torch() -> None:
     script = (
-        "import sys, harness.case, harness.commands.list; sys.exit('torch' in sys.modules or 'pandas' in sys.modules)"
+        "import sys, harness.case, pt2bugs.commands.list; sys.exit('torch' in sys.modules or 'pandas' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli import COMMANDS, main
+from pt2bugs.cli import COMMANDS, main
 
 CASE = '''\
 # /// script

@@ -19,10 +19,10 @@ from seeded import BLOCKED, BUG, git_of, write_case, write_journal
 from suite import case_text
 from test_run import PURE, Project
 
-from harness.bisect import budget
-from harness.cli import main
-from harness.commands.bisect import range_of
-from harness.releases import Release
+from pt2bugs.bisect.search import budget
+from pt2bugs.cli import main
+from pt2bugs.commands.bisect import range_of
+from pt2bugs.envs.releases import Release
 
 MINORS = [f"2.{minor}.0" for minor in range(20, 36)]
 
@@ -355,7 +355,7 @@ KNOWN = ["2.4.0", "2.4.1", "2.5.0rc1", "2.5.0rc2", "2.5.0", "2.5.1", "2.6.0rc1",
 def test_the_range(words: list[str], expected: str) -> None:
     import argparse
 
-    from harness.commands.bisect import add_arguments
+    from pt2bugs.commands.bisect import add_arguments
 
     parser = argparse.ArgumentParser()
     add_arguments(parser)

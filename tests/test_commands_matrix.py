@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 from seeded import BLOCKED, BUG, write_case, write_journal
 
-from harness.cli import main
-from harness.report.style import LOOKS
+from pt2bugs.cli import main
+from pt2bugs.report.style import LOOKS
 
 RELEASES = tuple(f"2.{minor}.0" for minor in range(5, 15))
 ROWS = {"pytorch_1": "sbBBB.....", "pytorch_22": "B.FE......"}
@@ -38,7 +38,7 @@ def in_terminal(*words: str, columns: int, **env: str) -> list[str]:
     ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     environ = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES", "NO_COLOR")}
     environ |= {"TERM": "xterm-256color", "PYTHONPATH": str(Path(__file__).parent.parent), **env}
-    command = [sys.executable, "-m", "harness.cli", *words]
+    command = [sys.executable, "-m", "pt2bugs.cli", *words]
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=subprocess.PIPE, env=environ) as process:
         os.close(theirs)
         text = b""

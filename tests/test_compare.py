@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from seeded import BLOCKED, BUG, write_case, write_journal
 
-from harness.cli import main
+from pt2bugs.cli import main
 
 LETTERS = ".BFsbE"
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from seeded import write_case, write_journal
 
-from harness.case import load_cases
-from harness.evidence import Evidence
-from harness.matrix import Results
-from harness.report.corpus import corpus_page, life
-from harness.report.history import History, histories
+from pt2bugs.case.corpus import load_cases
+from pt2bugs.bisect.evidence import Evidence
+from pt2bugs.results.matrix import Results
+from pt2bugs.report.corpus import corpus_page, life
+from pt2bugs.report.history import History, histories
 
 
 @pytest.mark.parametrize(

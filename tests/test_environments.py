@@ -9,20 +9,11 @@ from pathlib import Path
 import pytest
 from packaging.version import Version
 
-from harness.environments import (
-    MARKER,
-    Environment,
-    EnvironmentFailure,
-    Key,
-    Store,
-    _uv_words,
-    choose_python,
-    companions,
-    compiles_on,
-    format_size,
-    parse_size,
-)
-from harness.releases import Release, Sources
+from pt2bugs.envs.environment import Environment, EnvironmentFailure, Key, choose_python, companions, compiles_on
+from pt2bugs.envs.size import format_size, parse_size
+from pt2bugs.envs.store import MARKER, Store, _uv_words
+from pt2bugs.envs.releases import Release
+from pt2bugs.envs.sources import Sources
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from packaging.specifiers import SpecifierSet
 
-from harness.case import Bug, Case, Check
-from harness.expectation import Where, is_available, judge, public
-from harness.outcome import Observation, Outcome, Verdict
+from pt2bugs.case.model import Bug, Case, Check
+from pt2bugs.case.expectation import Where, is_available, judge, public
+from pt2bugs.case.observation import Observation
+from pt2bugs.case.words import Outcome, Verdict
 
 BUG = Bug(Outcome.RAISE, SpecifierSet(">=2.4,<2.10"), error="torch.X", match="two devices", line=12)
 SEEN = Observation(Outcome.RAISE, "torch.X", "found two devices cpu, meta")

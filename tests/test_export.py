@@ -19,12 +19,14 @@ from hypothesis import strategies as st
 from lxml import etree
 from seeded import BLOCKED, BUG, write_case, write_journal
 
-from harness.case import parse_case
-from harness.cli import main
-from harness.export import FORMATS
-from harness.journal import KEYS, JournalWriter
-from harness.matrix import CELL_COLUMNS
-from harness.outcome import Outcome, bounded
+from pt2bugs.case.header import parse_case
+from pt2bugs.cli import main
+from pt2bugs.export import FORMATS
+from pt2bugs.results.journal import JournalWriter
+from pt2bugs.results.record import KEYS
+from pt2bugs.results.tables import CELL_COLUMNS
+from pt2bugs.case.observation import bounded
+from pt2bugs.case.words import Outcome
 
 RELEASES = ("2.2.2", "2.9.1", "2.10.0", "2.13.0")
 ROWS = {"pytorch_1": ("b", "B", ".", "."), "pytorch_2": ("B", ".", "F", "E"), "pytorch_3": ("s", "B.", "B", ".")}

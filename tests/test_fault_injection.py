@@ -19,9 +19,9 @@ import pytest
 from fake_torch import build_wheels, repack, serve_index
 from suite import Record, case_text, parent_of
 
-from harness.journal import journal_files, read_journal
-from harness.matrix import cell_key, is_complete
-from harness.plugin import CLAIM
+from pt2bugs.results.journal import journal_files, read_journal
+from pt2bugs.results.matrix import cell_key, is_complete
+from pt2bugs.plugin import CLAIM
 
 KILLS = 100
 KILLS_A_ROUND = 34
@@ -70,7 +70,7 @@ class Matrix:
             "MATRIX_MARK": self.mark,
         }
         (folder / "tmp").mkdir()
-        self.command = [sys.executable, "-m", "harness.cli", "run", "--torch", "all", "--index", index, "--jobs", "2"]
+        self.command = [sys.executable, "-m", "pt2bugs.cli", "run", "--torch", "all", "--index", index, "--jobs", "2"]
         for name in ("fine", "half", "dead"):
             bugs = [{"torch": "==2.6.0", "outcome": "wrong"}] if name == "half" else []
             path = folder / "cases" / f"{name}.py"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.files import write_text
+from pt2bugs.files import write_text
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:

@@ -23,10 +23,10 @@ from typing import Any
 import pytest
 from suite import Done, Suite, children, wait_until
 
-from harness import isolation
-from harness.isolation import MAX_PROCESSES, Channel, Home, IsolationError, Limits, Scratch, Zygote
-from harness.journal import KEYS
-from harness.outcome import MESSAGE_LIMIT, OUTPUT_LIMIT
+from pt2bugs.engine import isolation
+from pt2bugs.engine.isolation import MAX_PROCESSES, Channel, Home, IsolationError, Limits, Scratch, Zygote
+from pt2bugs.results.record import KEYS
+from pt2bugs.case.observation import MESSAGE_LIMIT, OUTPUT_LIMIT
 
 
 @dataclass(frozen=True)

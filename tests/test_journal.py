@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from harness.journal import KEYS, SCHEMA, JournalError, JournalWriter, Record, journal_files, read_journal
+from pt2bugs.results.journal import JournalError, JournalWriter, journal_files, read_journal
+from pt2bugs.results.record import KEYS, SCHEMA, Record
 
 
 def record(**values: Any) -> Record:

@@ -10,10 +10,12 @@ import pandas as pd
 import pytest
 from packaging.specifiers import SpecifierSet
 
-from harness.case import Bug, Case, Check
-from harness.journal import KEYS, JournalWriter
-from harness.matrix import CELL_COLUMNS, Results, cells_table, csv_text, matrix_table, newest
-from harness.outcome import Outcome
+from pt2bugs.case.model import Bug, Case, Check
+from pt2bugs.results.journal import JournalWriter
+from pt2bugs.results.record import KEYS
+from pt2bugs.results.matrix import Results, newest
+from pt2bugs.results.tables import CELL_COLUMNS, cells_table, csv_text, matrix_table
+from pt2bugs.case.words import Outcome
 
 CASE = Case(
     id="pytorch_1",

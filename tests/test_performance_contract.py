@@ -19,12 +19,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from suite import Suite, case_text
 
-from harness import case as case_module
-from harness.case import CaseError, load_cases
-from harness.cli import main
-from harness.commands.common import run_options
-from harness.journal import KEYS, SCHEMA, JournalWriter, Record, journal_files, read_journal, read_newest
-from harness.matrix import newest
+from pt2bugs.case import header as case_module
+from pt2bugs.case.corpus import load_cases
+from pt2bugs.case.model import CaseError
+from pt2bugs.cli import main
+from pt2bugs.commands.common import run_options
+from pt2bugs.results.journal import JournalWriter, journal_files, read_journal, read_newest
+from pt2bugs.results.record import KEYS, SCHEMA, Record
+from pt2bugs.results.matrix import newest
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAVY = ("torch", "numpy", "pandas")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.places import Places
+from pt2bugs.engine.places import Places
 
 
 def test_what_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:

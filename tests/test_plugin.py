@@ -14,7 +14,7 @@ import pytest
 from fake_torch import write_torch
 from suite import Suite, parent_of, wait_until
 
-from harness.journal import KEYS
+from pt2bugs.results.record import KEYS
 
 COMPILES = """
 import torch

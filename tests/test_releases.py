@@ -10,15 +10,8 @@ from pathlib import Path
 import pytest
 from packaging.version import Version
 
-from harness.releases import (
-    Release,
-    ReleaseError,
-    Sources,
-    available_releases,
-    minors,
-    select_releases,
-    sources,
-)
+from pt2bugs.envs.releases import Release, ReleaseError, available_releases, minors, select_releases
+from pt2bugs.envs.sources import Sources, sources
 
 
 def releases(*versions: str) -> list[Release]:

@@ -15,10 +15,11 @@ import pandas as pd
 import pytest
 from seeded import BLOCKED, BUG, write_case, write_journal
 
-from harness.cli import main
-from harness.journal import KEYS, JournalWriter
-from harness.report.site import reflowed
-from harness.report.style import LOOKS, OUTCOME_LETTERS
+from pt2bugs.cli import main
+from pt2bugs.results.journal import JournalWriter
+from pt2bugs.results.record import KEYS
+from pt2bugs.report.site import reflowed
+from pt2bugs.report.style import LOOKS, OUTCOME_LETTERS
 
 RELEASES = ("2.2.2", "2.9.1", "2.10.0", "2.13.0")
 ROWS = {

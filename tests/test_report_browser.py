@@ -13,8 +13,8 @@ import pytest
 from seeded import write_case, write_journal
 from test_report import HOSTILE, RELEASES, places, write_project
 
-from harness.cli import main
-from harness.compare import Change
+from pt2bugs.cli import main
+from pt2bugs.bisect.compare import Change
 
 BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 pytestmark = pytest.mark.skipif(

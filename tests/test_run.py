@@ -18,13 +18,14 @@ import pytest
 from fake_torch import build_wheels, repack, serve_index
 from suite import case_text
 
-from harness.case import load_cases
-from harness.environments import Key, Store
-from harness.journal import Record
-from harness.matrix import Results
-from harness.plan import Cell, cells_of
-from harness.releases import Sources
-from harness.run import Options, Progress, Runner, Target, Work, _orders
+from pt2bugs.case.corpus import load_cases
+from pt2bugs.envs.environment import Key
+from pt2bugs.envs.store import Store
+from pt2bugs.results.record import Record
+from pt2bugs.results.matrix import Results
+from pt2bugs.case.cells import Cell, cells_of
+from pt2bugs.envs.sources import Sources
+from pt2bugs.run.runner import Options, Progress, Runner, Target, Work, _orders
 
 PURE = ("pytest", "pluggy", "iniconfig", "packaging", "pygments", "py", "pytest-forked", "pytest-timeout")
 RELEASES = {
@@ -96,7 +97,7 @@ class Project:
         return path
 
     def command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "harness.cli", *arguments]
+        return [sys.executable, "-m", "pt2bugs.cli", *arguments]
 
     def run(self, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

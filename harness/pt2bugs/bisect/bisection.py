@@ -1,0 +1,260 @@
+"""A bisection over environments: many checks at once, the journal first, every environment at most once."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+
+from pt2bugs.bisect.evidence import (
+    CONFIDENCE,
+    FLAKY_REPEATS,
+    Evidence,
+    Finding,
+    cannot_say_here,
+    clean_confidence,
+    expects_bug,
+    sighting_rate,
+)
+from pt2bugs.bisect.search import Search, State, Transition, choose, cost_alone, takes_part
+from pt2bugs.case.cells import Cell
+from pt2bugs.envs.store import Store
+from pt2bugs.results.matrix import Results
+from pt2bugs.run.runner import Progress, Runner
+from pt2bugs.run.schedule import RunOptions, Target, Work
+
+CONFIRMATIONS = 3
+"""How often it goes back to a release for more clean runs."""
+MAX_RUNS = 60
+"""Clean runs beyond which a bug is too rare to tell."""
+
+
+@dataclass
+class CheckHistory:
+    """One check on one device and backend over the releases of the range.
+
+    `search` has the releases that may say something; `unusable` the others, each with the reason, among them
+    those that were probed and could not say. `known` is what the journal answered from the start.
+    """
+
+    cell: Cell
+    search: Search[str]
+    findings: dict[str, Finding] = field(default_factory=dict)
+    unusable: dict[str, str] = field(default_factory=dict)
+    known: dict[str, State] = field(default_factory=dict)
+
+    @property
+    def is_flaky(self) -> bool:
+        return self.cell.case.flaky or any(finding.is_flaky for finding in self.findings.values())
+
+    def confidence(self, transition: Transition[str]) -> float | None:
+        """How sure it is that the clean side of a flaky check's transition has no bug; None if not flaky."""
+        return clean_confidence(self._buggy, self.findings[clean_side(transition)]) if self.is_flaky else None
+
+    @property
+    def _buggy(self) -> list[Finding]:
+        return [finding for finding in self.findings.values() if finding.state is State.BUG]
+
+    def clean_runs_owed(self, transition: Transition[str]) -> int:
+        """How many more runs the clean side needs until the transition can be trusted; 0 if no more help."""
+        confidence = self.confidence(transition)
+        if confidence is None or confidence >= CONFIDENCE:
+            return 0
+        needed = math.ceil(math.log(1 - CONFIDENCE) / math.log(1 - sighting_rate(self._buggy)))
+        return needed - self.findings[clean_side(transition)].runs if needed <= MAX_RUNS else 0
+
+    def is_sure(self, transition: Transition[str]) -> bool:
+        confidence = self.confidence(transition)
+        return not transition.unprobed and (confidence is None or confidence >= CONFIDENCE)
+
+    @property
+    def is_missed(self) -> bool:
+        """Whether the check is flaky and its documented bug was never seen, which need not mean a thing."""
+        documented = any(self.search.expected.get(release) for release in self.search.decided())
+        return self.is_flaky and documented and not self._buggy
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether the range is answered: something could be said, and every transition is sure."""
+        return (
+            bool(self.search.decided())
+            and not self.is_missed
+            and not self.search.questions()
+            and all(self.is_sure(transition) for transition in self.search.transitions())
+        )
+
+
+def clean_side(transition: Transition[str]) -> str:
+    return transition.before if transition.introduced else transition.after
+
+
+@dataclass
+class Cost:
+    """What a bisection asked for: `visited` releases, of them `installed` anew; `cells` run.
+
+    `alone` is how many environments the checks one by one would have asked for.
+    """
+
+    visited: list[str] = field(default_factory=list)
+    installed: int = 0
+    cells: int = 0
+    alone: int = 0
+
+
+class Bisection:
+    """Answers where each check changes.
+
+    Args:
+        cells: the checks.
+        targets: the environment of each release of the range, oldest first; a text instead of one says
+            why there is none.
+        results: where what is run is recorded.
+        evidence: what its journal says.
+        thorough: run every release.
+    """
+
+    def __init__(
+        self,
+        cells: Sequence[Cell],
+        targets: Mapping[str, Target | str],
+        results: Results,
+        evidence: Evidence,
+        *,
+        thorough: bool = False,
+    ) -> None:
+        self.targets, self.results, self.evidence, self.thorough = targets, results, evidence, thorough
+        self.cost = Cost()
+        self._failures: dict[str, str] = {}
+        self._confirmed: Counter[str] = Counter()
+        self.histories = [self._history(cell) for cell in cells]
+        self._take_over()
+        for history in self.histories:
+            history.known = dict(history.search.states)
+
+    def _history(self, cell: Cell) -> CheckHistory:
+        unusable, expected = {}, {}
+        for release, target in self.targets.items():
+            if isinstance(target, str):
+                unusable[release] = target
+                continue
+            expected[release] = expects_bug(cell, release, target.key.python)
+            # What the header rules out costs no environment; a thorough search trusts it in nothing.
+            if not self.thorough and (reason := cannot_say_here(cell, release, target.key.python)):
+                unusable[release] = reason
+        return CheckHistory(cell, Search(list(self.targets), expected, self.thorough), unusable=unusable)
+
+    def _take_over(self) -> None:
+        """Take over what the journal says now."""
+        for history in self.histories:
+            states = history.search.states
+            for release, target in self.targets.items():
+                extras = () if isinstance(target, str) else target.key.extras
+                finding = self.evidence.find(history.cell, release, extras)
+                tried = release in states or release in self._failures
+                if finding is not None and (tried or finding.suffices):
+                    history.findings[release] = finding
+                    states[release] = finding.state
+                elif tried:
+                    states[release] = State.UNKNOWN
+                if states.get(release) is State.UNKNOWN:
+                    history.unusable[release] = finding.words if finding else self._failures.get(release, "")
+                elif release in states:
+                    history.unusable.pop(release, None)
+            history.unusable = {r: history.unusable[r] for r in self.targets if r in history.unusable}
+            history.search.versions = [
+                release for release in self.targets if release in states or release not in history.unusable
+            ]
+
+    def run(
+        self,
+        store: Store,
+        options: RunOptions,
+        progress: Callable[[], AbstractContextManager[Progress]],
+        talk: Callable[[str], None],
+    ) -> None:
+        """Run what is missing, until nothing is open that running could answer.
+
+        Raises:
+            JournalError: the results folder cannot be written.
+            KeyboardInterrupt: the user stopped it; what had finished is known.
+        """
+        try:
+            while chosen := choose((history.search for history in self.histories), at_once=2) or self._unsure():
+                talk(self._describe_round(chosen))
+                with progress() as shown:
+                    self._probe(chosen, store, options, shown)
+        finally:
+            self._take_over()
+            self.cost.alone = sum(cost_alone(history.search, history.known) for history in self.histories)
+
+    def _unsure(self) -> list[str]:
+        """A release at the clean side of a flaky check's transition that needs more runs, if there is one."""
+        for history in self.histories:
+            for transition in history.search.transitions():
+                side = clean_side(transition)
+                usable = side not in self._failures and isinstance(self.targets[side], Target)
+                if usable and history.clean_runs_owed(transition) and self._confirmed[side] < CONFIRMATIONS:
+                    self._confirmed[side] += 1
+                    return [side]
+        return []
+
+    def _probe(self, chosen: Sequence[str], store: Store, options: RunOptions, progress: Progress) -> None:
+        # By the number of repeats: flaky checks need some, and more on the clean side of a transition.
+        batches: dict[int, list[Work]] = {}
+        asked: list[tuple[CheckHistory, str]] = []
+        for release in chosen:
+            target = self.targets[release]
+            if not isinstance(target, Target):
+                raise TypeError(f"torch {release} has no environment and takes no part: {target}")
+            owed: dict[int, list[Cell]] = {}
+            for history in self.histories:
+                if repeats := self._repeats(history, release, options.repeat):
+                    owed.setdefault(repeats, []).append(history.cell)
+                    asked.append((history, release))
+            for repeats, cells in owed.items():
+                batches.setdefault(repeats, []).append(Work(target, cells))
+            if release not in self.cost.visited:
+                self.cost.visited.append(release)
+                self.cost.installed += target.python is None and store.find(target.key) is None
+            self.cost.cells += sum(len(cells) for cells in owed.values())
+        for repeats, work in sorted(batches.items()):
+            runner = Runner(self.results, store, replace(options, repeat=repeats), progress, record=self.evidence.add)
+            for one in runner.run(work):
+                if one.failure:
+                    self._failures[one.target.key.torch] = one.failure
+        for history, release in asked:
+            history.search.states.setdefault(release, State.UNKNOWN)
+        self._take_over()
+
+    def _repeats(self, history: CheckHistory, release: str, repeat: int) -> int:
+        """How often to run a check in a release that was chosen; 0 for not at all."""
+        if takes_part(history.search, release):
+            return max(repeat, FLAKY_REPEATS) if history.is_flaky else repeat
+        owed = [
+            history.clean_runs_owed(transition)
+            for transition in history.search.transitions()
+            if clean_side(transition) == release
+        ]
+        return max([0, *owed]) if not history.search.questions() else 0
+
+    def _describe_round(self, chosen: Sequence[str]) -> str:
+        open_ = [history for history in self.histories if history.search.questions()]
+        if not open_:
+            return f"more runs of flaky checks on their clean side: torch {chosen[0]}"
+        lines = [f"{len(open_)} of {len(self.histories)} checks open, next: torch {' and '.join(chosen)}"]
+        if len(self.histories) <= 4:
+            for history in open_:
+                for transition in history.search.transitions():
+                    if transition.unprobed:
+                        name = f"{history.cell.case.id}::{history.cell.name}"
+                        left = len(transition.unprobed)
+                        lines.append(f"  {name}: {window(transition)}, {left} release{'s' * (left != 1)} between")
+        return "\n".join(lines)
+
+
+def window(transition: Transition[str]) -> str:
+    """The transition in words: ``fixed between torch 2.9.1 and 2.10.0``."""
+    word = "introduced" if transition.introduced else "fixed"
+    return f"{word} between torch {transition.before} and {transition.after}"

@@ -1,0 +1,50 @@
+"""Which cells there are: one check, in one environment, on one device, with one backend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pt2bugs.case.model import Case, Check
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of some environment."""
+
+    case: Case
+    check: Check
+    device: str
+    backend: str
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """Case id, check, device, backend."""
+        return (self.case.id, self.check.name, self.device, self.backend)
+
+    @property
+    def name(self) -> str:
+        """The name of its pytest item."""
+        return f"{self.check.name}[{self.device}-{self.backend}]"
+
+
+def cells_of(case: Case, devices: tuple[str, ...] = (), backends: tuple[str, ...] = ()) -> Iterator[Cell]:
+    """The cells of a case on the devices and backends asked for.
+
+    No device asked for means the CPU; a case that is not for the CPU then has cells on its own first
+    device, which show as skipped where that is absent. No backend asked for means those of the header.
+    A check that takes the backend as a parameter also runs on a backend that its header does not name:
+    that is how a vendor's backend meets the documented traps.
+    """
+    chosen = tuple(device for device in case.devices if device in (devices or ("cpu",)))
+    if not chosen and not devices:
+        chosen = case.devices[:1]
+    for check in case.checks:
+        takes_backend = "backend" in check.parameters
+        named = case.backends if takes_backend else case.backends[:1]
+        if backends:
+            foreign = takes_backend and case.compiles and not case.extra
+            named = tuple(backend for backend in backends if backend in named or foreign)
+        for device in chosen:
+            for backend in named:
+                yield Cell(case, check, device, backend)

@@ -1,0 +1,407 @@
+"""Reads a case file: its header becomes a `Case`, and everything wrong with it one `CaseError`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+import signal
+import sys
+import warnings
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from packaging.specifiers import SpecifierSet
+from pt2bugs.case.model import (
+    DEFAULT_MEMORY_MIB,
+    DEFAULT_TIMEOUT_S,
+    MAX_TIMEOUT_S,
+    Bug,
+    Case,
+    CaseError,
+    Check,
+    Problem,
+)
+from pt2bugs.case.program import did_you_mean, read_program
+from pt2bugs.case.script_block import decode, find_block, opening_line, read_regular
+from pt2bugs.case.words import COMPONENTS, DEMANDS, EXTRAS, FAILURES, SYMPTOMS, Outcome
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+_Types = type | tuple[type, ...]
+_CASE_KEYS: dict[str, _Types] = {
+    "issue": str,
+    "fix": str,
+    "same-fix": str,
+    "title": str,
+    "component": str,
+    "symptom": str,
+    "devices": list,
+    "bug": list,
+    "timeout": (int, float),
+    "memory": int,
+    "requires-torch": str,
+    "isolation": str,
+    "env": dict,
+    "backends": list,
+    "extra": str,
+    "compiles": bool,
+    "guard": bool,
+    "flaky": bool,
+    "labels": list,
+    "demands": (list, dict),
+}
+_REQUIRED = ("issue", "title", "component", "symptom")
+_BUG_KEYS: dict[str, _Types] = {
+    "torch": str,
+    "device": str,
+    "backend": str,
+    "check": str,
+    "python": str,
+    "outcome": str,
+    "error": str,
+    "match": str,
+    "frame": str,
+    "output": str,
+    "platform": str,
+    "signal": str,
+    "blocked": bool,
+}
+_TYPE_NAMES: dict[_Types, str] = {
+    str: "a string",
+    int: "a whole number",
+    bool: "true or false",
+    list: "a list",
+    dict: "a table",
+    (int, float): "a number",
+    (list, dict): "a list or a table",
+}
+_HASHED_SETTINGS = ("timeout", "memory", "requires-torch", "isolation", "env", "compiles", "extra")
+
+
+class _Table:
+    """Typed access to one table of the header. A problem is noted with its line, and a default returned."""
+
+    def __init__(
+        self,
+        table: dict[str, Any],
+        keys: dict[str, _Types],
+        name: str,
+        lines: dict[str, int],
+        line: int,
+        problems: list[Problem],
+    ) -> None:
+        self.name, self.line, self._lines, self._problems = name, line, lines, problems
+        self._table: dict[str, Any] = {}
+        for key, value in table.items():
+            if key not in keys:
+                self.note(key, f"unknown key {key!r} in {name}{did_you_mean(key, keys)}")
+            elif not isinstance(value, keys[key]) or (isinstance(value, bool) and keys[key] is not bool):
+                self.note(key, f"{key} must be {_TYPE_NAMES[keys[key]]}, not {_shown(value)}")
+            elif isinstance(value, str) and not value.isprintable():
+                self.note(key, f"{key} holds a control character or a line break: {_shown(value)}")
+            else:
+                self._table[key] = value
+        self._given = set(table)
+
+    def note(self, key: str | None, text: str) -> None:
+        """Add a problem; it is on the line of `key`, or on that of the table."""
+        self._problems.append(Problem(self._lines.get(key or "", self.line), text))
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._table
+
+    def get(self, key: str, default: Any) -> Any:
+        return self._table.get(key, default)
+
+    def text(self, key: str) -> str | None:
+        value: str | None = self._table.get(key)
+        return value
+
+    def required(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            if not self._table.get(key) and (key not in self._given or key in self._table):
+                self.note(None, f"{self.name} needs {key!r}")
+
+    def word(self, key: str, words: Sequence[str], default: str) -> str:
+        value: str = self._table.get(key, default)
+        if key in self._table and value not in words:
+            hint = did_you_mean(value, words) or f": one of {', '.join(words)}"
+            self.note(key, f"unknown {key} {_shown(value)}{hint}")
+            return default
+        return value
+
+    def specifiers(self, key: str) -> SpecifierSet:
+        text = self._table.get(key, "")
+        try:
+            return _specifiers(text)
+        except ValueError:  # InvalidSpecifier, or a number too long for Python
+            self.note(key, f'{key} = {_shown(text)} is not a PEP 440 specifier set; write for example ">=2.4,<2.9"')
+            return SpecifierSet()
+
+    def strings(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
+        values = self._table.get(key, default)
+        if not all(isinstance(value, str) and value and value.isprintable() for value in values):
+            self.note(key, f"{key} must be a list of non-empty strings, not {_shown(values)}")
+            return default
+        return tuple(dict.fromkeys(values))
+
+    def some_of(self, key: str, default: tuple[str, ...]) -> tuple[str, ...]:
+        values = self.strings(key, default)
+        if not values:
+            self.note(key, f"{key} must name at least one")
+        return values or default
+
+    def url(self, key: str) -> str:
+        value: str = self._table.get(key, "")
+        if value and not re.fullmatch(r"https?://\S+", value):
+            self.note(key, f"{key} must be a web address, not {_shown(value)}")
+        return value
+
+    def pattern(self, key: str) -> str | None:
+        """A regular expression, if there is one."""
+        value: str | None = self._table.get(key)
+        if value is None:
+            return None
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                re.compile(value)
+        except (re.error, OverflowError, RecursionError, MemoryError) as error:
+            self.note(key, f"{key} is not a regular expression: {error or type(error).__name__}")
+            return None
+        return value
+
+
+def _shown(value: Any) -> str:
+    """A value for a message: on one line, and not longer than one reads."""
+    try:
+        text = ascii(value)
+    except (ValueError, RecursionError):  # a number of too many digits, a list in a list in a list ...
+        text = f"a {type(value).__name__} too large to show"
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+@lru_cache(maxsize=4096)
+def _specifiers(text: str) -> SpecifierSet:
+    return SpecifierSet(text)
+
+
+def parse_case(path: Path) -> Case:
+    """The case in `path`.
+
+    Raises:
+        CaseError: the file cannot be read, or breaks the contract.
+    """
+    try:
+        text = decode(read_regular(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise CaseError.of(path, None, f"cannot be read: {error}") from None
+    block = find_block(text)
+    if block is None:
+        opened = opening_line(text)
+        if opened is None:
+            raise CaseError.of(path, 1, "no script metadata (PEP 723): the file needs a '# /// script' block")
+        words = "the '# /// script' block has no closing '# ///', or a line in it does not start with '# '"
+        raise CaseError.of(path, opened, words)
+    metadata = _parse_toml(path, block.toml, block.first_line)
+    tool = metadata.get("tool")
+    table = tool.get("pt2bugs") if isinstance(tool, dict) else None
+    if not isinstance(table, dict):
+        raise CaseError.of(path, block.first_line, "the script metadata has no [tool.pt2bugs] table")
+    problems: list[Problem] = []
+    checks, doc = read_program(text, problems)
+    settings = {key: table.get(key) for key in _HASHED_SETTINGS}
+    case_lines, case_line, bug_lines = _locate(block.toml, block.first_line)
+    header = _Table(table, _CASE_KEYS, "[tool.pt2bugs]", case_lines, case_line, problems)
+    header.required(_REQUIRED)
+    devices = header.some_of("devices", ("cpu",))
+    backends = header.some_of("backends", ("inductor",))
+    bugs = [
+        _parse_bug(_Table(entry, _BUG_KEYS, "[[tool.pt2bugs.bug]]", lines, line, problems), checks, devices, backends)
+        for entry, (lines, line) in _entries(header, bug_lines, case_line)
+    ]
+    guard = header.get("guard", False)
+    if guard and bugs:
+        header.note("guard", "a guard is expected to pass everywhere: it has no bug entries")
+    env = _environment(header)
+    isolation = header.word("isolation", ("fork", "spawn"), "fork")
+    case = dict(
+        issue=header.url("issue"),
+        fix=header.url("fix"),
+        same_fix=header.get("same-fix", ""),
+        title=header.get("title", ""),
+        component=header.word("component", COMPONENTS, ""),
+        symptom=header.word("symptom", SYMPTOMS, ""),
+        devices=devices,
+        bugs=tuple(bugs),
+        timeout=_timeout(header),
+        memory=_memory(header),
+        requires_torch=header.specifiers("requires-torch"),
+        # Variables that must be set before torch is imported need an interpreter of their own.
+        isolation="spawn" if env else isolation,
+        env=env,
+        backends=backends,
+        extra=header.word("extra", EXTRAS, ""),
+        compiles=header.get("compiles", True),
+        guard=guard,
+        flaky=header.get("flaky", False),
+        labels=header.strings("labels"),
+        demands=_demands(header, checks),
+        dependencies=_dependencies(metadata, block.first_line, problems),
+        requires_python=_requires_python(metadata, block.first_line, problems),
+    )
+    if problems:
+        raise CaseError(path, problems)
+    digest = hashlib.sha256(f"{block.program}\0{json.dumps(settings, sort_keys=True)}".encode()).hexdigest()
+    return Case(id=path.stem, path=path, checks=checks, hash=digest[:16], doc=doc, **case)
+
+
+def _parse_toml(path: Path, toml: str, first: int) -> dict[str, Any]:
+    try:
+        metadata: dict[str, Any] = tomllib.loads(toml)
+        return metadata
+    except tomllib.TOMLDecodeError as error:
+        at = re.search(r"line (\d+)", str(error))
+        line = first + int(at[1]) - 1 if at else first
+        raise CaseError.of(path, line, f"the script metadata is not TOML: {error}") from None
+    except (ValueError, RecursionError) as error:  # a number of too many digits, brackets in brackets
+        words = f"the script metadata cannot be parsed: {error or type(error).__name__}"
+        raise CaseError.of(path, first, words) from None
+
+
+def _entries(
+    header: _Table, bug_lines: Sequence[tuple[dict[str, int], int]], case_line: int
+) -> list[tuple[dict[str, Any], tuple[dict[str, int], int]]]:
+    entries = header.get("bug", [])
+    if not all(isinstance(entry, dict) for entry in entries):
+        header.note("bug", "bug must be written as [[tool.pt2bugs.bug]] entries")
+        return []
+    return [(e, bug_lines[i] if i < len(bug_lines) else ({}, case_line)) for i, e in enumerate(entries)]
+
+
+def _parse_bug(table: _Table, checks: Sequence[Check], devices: Sequence[str], backends: Sequence[str]) -> Bug:
+    if "outcome" not in table:
+        table.note(None, f"{table.name} needs an outcome: one of {', '.join(sorted(FAILURES))}")
+    outcome = table.word("outcome", tuple(sorted(str(outcome) for outcome in FAILURES)), str(Outcome.WRONG))
+    for key, words in (("check", [check.name for check in checks]), ("device", devices), ("backend", backends)):
+        table.word(key, words, "")
+    if "signal" in table and outcome != Outcome.CRASH:
+        table.note("signal", f'signal belongs to outcome = "crash", not to {outcome!r}')
+    elif "signal" in table:
+        table.word("signal", [name.name for name in signal.Signals], "")
+    return Bug(
+        outcome=Outcome(outcome),
+        torch=table.specifiers("torch"),
+        device=table.text("device"),
+        backend=table.text("backend"),
+        check=table.text("check"),
+        python=table.specifiers("python"),
+        error=table.text("error"),
+        match=table.pattern("match"),
+        frame=table.pattern("frame"),
+        output=table.pattern("output"),
+        platform=table.text("platform"),
+        signal=table.text("signal"),
+        blocked=table.get("blocked", False),
+        line=table.line,
+    )
+
+
+def _timeout(header: _Table) -> float:
+    value = header.get("timeout", DEFAULT_TIMEOUT_S)
+    if not (math.isfinite(value) and 0 < value <= MAX_TIMEOUT_S):
+        words = f"timeout must be seconds, greater than zero and at most a day ({MAX_TIMEOUT_S:g}), not {_shown(value)}"
+        header.note("timeout", words)
+        return DEFAULT_TIMEOUT_S
+    return float(value)
+
+
+def _memory(header: _Table) -> int:
+    value: int = header.get("memory", DEFAULT_MEMORY_MIB)
+    if not 0 < value <= 1 << 30:
+        header.note("memory", f"memory must be MiB, greater than zero, not {_shown(value)}")
+        return DEFAULT_MEMORY_MIB
+    return value
+
+
+def _environment(header: _Table) -> dict[str, str]:
+    env: dict[str, Any] = header.get("env", {})
+    for name, value in env.items():
+        if not isinstance(value, str):
+            header.note("env", f"env must be a table of strings, not {_shown(env)}")
+            return {}
+        if not name or "=" in name or "\0" in name or "\0" in value:
+            header.note("env", f"env cannot set {_shown(name)} to {_shown(value)}: no '=' in a name, no NUL anywhere")
+            return {}
+    return dict(env)
+
+
+def _demands(header: _Table, checks: Sequence[Check]) -> dict[str, tuple[str, ...]]:
+    """What each check demands: the same for all of them, or a table by check."""
+    given = header.get("demands", [])
+    by_check = given if isinstance(given, dict) else {check.name: given for check in checks}
+    names = [check.name for check in checks]
+    found: dict[str, tuple[str, ...]] = {}
+    for name, demands in by_check.items():
+        if name not in names:
+            header.note("demands", f"demands names {_shown(name)}, which is no check{did_you_mean(name, names)}")
+            continue
+        if not isinstance(demands, list) or not all(isinstance(word, str) for word in demands):
+            header.note("demands", f"demands must be a list of words, not {_shown(demands)}")
+            break
+        unknown = [word for word in demands if word not in DEMANDS]
+        if unknown:
+            hint = did_you_mean(unknown[0], DEMANDS) or f": there are {', '.join(DEMANDS)}"
+            header.note("demands", f"unknown demand {_shown(unknown[0])}{hint}")
+            break
+        found[name] = tuple(dict.fromkeys(demands))
+    return found
+
+
+def _dependencies(metadata: dict[str, Any], line: int, problems: list[Problem]) -> tuple[str, ...]:
+    value = metadata.get("dependencies", [])
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        problems.append(Problem(line, f"dependencies must be a list of strings, not {_shown(value)}"))
+        return ()
+    return tuple(value)
+
+
+def _requires_python(metadata: dict[str, Any], line: int, problems: list[Problem]) -> str:
+    value = metadata.get("requires-python", "")
+    try:
+        SpecifierSet(value)
+        return str(value)
+    except (ValueError, TypeError, AttributeError):
+        problems.append(Problem(line, f"requires-python must be a PEP 440 specifier set, not {_shown(value)}"))
+        return ""
+
+
+def _locate(source: str, first: int) -> tuple[dict[str, int], int, list[tuple[dict[str, int], int]]]:
+    """Line of every key: of the case table, and of each bug entry in order."""
+    case: dict[str, int] = {}
+    case_line = first
+    bugs: list[tuple[dict[str, int], int]] = []
+    keys: dict[str, int] | None = None
+    for number, row in enumerate(source.split("\n"), first):
+        text = row.strip()
+        if text.startswith("["):
+            if re.match(r"\[\[\s*tool\.pt2bugs\.bug\s*\]\]", text):
+                keys = {}
+                bugs.append((keys, number))
+            elif re.match(r"\[\s*tool\.pt2bugs\s*\]", text):
+                keys, case_line = case, number
+            elif inner := re.match(r"\[\s*tool\.pt2bugs\.([\w-]+)\s*\]", text):
+                case[inner[1]] = number
+                keys = None
+            elif text.startswith("[["):
+                keys = None
+        elif keys is not None and (key := re.match(r"[\"']?([\w-]+)[\"']?\s*[.=]", text)):
+            keys.setdefault(key[1], number)
+    return case, case_line, bugs

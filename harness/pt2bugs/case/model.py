@@ -1,0 +1,172 @@
+"""A case: one documented issue, one self-contained file whose header says what it expects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from packaging.specifiers import SpecifierSet
+from pt2bugs.case.words import Outcome
+from pt2bugs.errors import InputError
+
+DEFAULT_TIMEOUT_S = 60.0
+MAX_TIMEOUT_S = 86_400.0
+DEFAULT_MEMORY_MIB = 4096
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing wrong with a case file, and the line (from 1) where; None for the file as a whole."""
+
+    line: int | None
+    text: str
+
+
+class CaseError(InputError):
+    """A case file that breaks the contract. It carries every problem found, in the order of their lines.
+
+    Cause: an unknown key or word, a specifier that does not parse, a missing check, a duplicate id.
+    Remedy: the message says which file, line and key, and what would be accepted there.
+    """
+
+    def __init__(self, path: Path, problems: Sequence[Problem]) -> None:
+        self.path, self.problems = path, tuple(sorted(problems, key=lambda one: one.line or 0))
+        super().__init__("\n".join(f"{path}{f':{one.line}' if one.line else ''}: {one.text}" for one in self.problems))
+
+    @classmethod
+    def of(cls, path: Path, line: int | None, text: str) -> CaseError:
+        """The error of a single problem."""
+        return cls(path, [Problem(line, text)])
+
+    @property
+    def line(self) -> int | None:
+        """The line of the first problem."""
+        return self.problems[0].line
+
+    def __reduce__(self) -> tuple[type[CaseError], tuple[Path, tuple[Problem, ...]]]:
+        # The default would make a copy from the message alone.
+        return type(self), (self.path, self.problems)
+
+
+@dataclass(frozen=True)
+class Bug:
+    """One ``[[tool.pt2bugs.bug]]`` entry: where the bug is present, and what it looks like there.
+
+    `match`, `frame` and `output` are regular expressions, searched in the message, in the innermost torch frames and in
+    the printed output. `platform` is a machine (``x86_64``) or the least CPU capability (``avx2``) that shows the bug.
+    """
+
+    outcome: Outcome
+    torch: SpecifierSet = field(default_factory=SpecifierSet)
+    device: str | None = None
+    backend: str | None = None
+    check: str | None = None
+    python: SpecifierSet = field(default_factory=SpecifierSet)
+    error: str | None = None
+    match: str | None = None
+    frame: str | None = None
+    output: str | None = None
+    platform: str | None = None
+    signal: str | None = None
+    blocked: bool = False
+    line: int = 0
+
+    @property
+    def identity(self) -> str:
+        """The documented identity on one line."""
+        parts = [str(self.outcome), self.signal or "", self.error or ""]
+        text = " ".join(part for part in parts if part)
+        for key, where in (("match", "matching"), ("frame", "in frame"), ("output", "printing")):
+            if pattern := getattr(self, key):
+                text += f" {where} {pattern!r}"
+        return text
+
+
+@dataclass(frozen=True)
+class Check:
+    """A ``test_*`` function: its name, the parameters it takes (of `PARAMETERS`), its line."""
+
+    name: str
+    parameters: tuple[str, ...]
+    line: int
+
+
+@dataclass(frozen=True)
+class Case:
+    """One documented issue. `timeout` is in seconds, `memory` in MiB, `demands` by check."""
+
+    id: str
+    path: Path
+    issue: str
+    title: str
+    component: str
+    symptom: str
+    checks: tuple[Check, ...]
+    hash: str
+    fix: str = ""
+    same_fix: str = ""
+    devices: tuple[str, ...] = ("cpu",)
+    bugs: tuple[Bug, ...] = ()
+    timeout: float = DEFAULT_TIMEOUT_S
+    memory: int = DEFAULT_MEMORY_MIB
+    requires_torch: SpecifierSet = field(default_factory=SpecifierSet)
+    isolation: str = "fork"
+    env: Mapping[str, str] = field(default_factory=dict)
+    backends: tuple[str, ...] = ("inductor",)
+    extra: str = ""
+    compiles: bool = True
+    guard: bool = False
+    flaky: bool = False
+    labels: tuple[str, ...] = ()
+    demands: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    dependencies: tuple[str, ...] = ()
+    requires_python: str = ""
+    doc: str = ""
+
+    def check(self, name: str) -> Check:
+        """The check of that name; StopIteration if there is none."""
+        return next(check for check in self.checks if check.name == name)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The case for machines (`pt2bugs list --json`)."""
+        return {
+            "case": self.id,
+            "path": self.path.as_posix(),
+            "title": self.title,
+            "issue": self.issue,
+            "fix": self.fix,
+            "same_fix": self.same_fix,
+            "component": self.component,
+            "symptom": self.symptom,
+            "labels": list(self.labels),
+            "devices": list(self.devices),
+            "backends": list(self.backends),
+            "extra": self.extra,
+            "checks": [check.name for check in self.checks],
+            "demands": {name: list(words) for name, words in self.demands.items()},
+            "requires_torch": str(self.requires_torch),
+            "timeout": self.timeout,
+            "memory": self.memory,
+            "isolation": self.isolation,
+            "compiles": self.compiles,
+            "guard": self.guard,
+            "flaky": self.flaky,
+            "bugs": [_bug_as_dict(bug) for bug in self.bugs],
+            "doc": self.doc,
+            "case_hash": self.hash,
+        }
+
+
+_OPTIONAL = ("device", "backend", "check", "error", "match", "frame", "output", "platform", "signal")
+
+
+def _bug_as_dict(bug: Bug) -> dict[str, Any]:
+    return {
+        "torch": str(bug.torch),
+        "outcome": str(bug.outcome),
+        **{key: value for key in _OPTIONAL if (value := getattr(bug, key))},
+        **({"python": str(bug.python)} if str(bug.python) else {}),
+        **({"blocked": True} if bug.blocked else {}),
+    }

@@ -1,0 +1,95 @@
+"""What was seen when a check ran."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pt2bugs.case.words import Outcome
+
+MESSAGE_LIMIT = 4000
+OUTPUT_LIMIT = 4000
+TYPE_LIMIT = 300
+MAX_FRAMES = 5
+"""Torch frames kept of a traceback, the innermost first."""
+
+
+def bounded(text: str, limit: int) -> str:
+    """`text` made safe to store and print: at most about `limit` characters, no control characters.
+
+    Keeps the head and the tail; NUL, escape sequences and lone surrogates become visible escapes, so that
+    what a check printed cannot drive a terminal or break a file.
+    """
+    if len(text) > limit:
+        head = limit * 2 // 3
+        tail = limit - head
+        text = f"{text[:head]}\n[... {len(text) - limit} characters left out ...]\n{text[-tail:]}"
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+@dataclass
+class Observation:
+    """What one run of one check showed.
+
+    `error_type` is the dotted exception type (built-in ones bare), `frame` the innermost torch frame as
+    ``torch/path.py:LINE function``, `frames` the next ones outwards, `duration_s` seconds of the check's body,
+    `peak_rss_mb` MiB.
+    """
+
+    outcome: Outcome
+    error_type: str = ""
+    message: str = ""
+    frame: str = ""
+    frames: list[str] = field(default_factory=list)
+    signal: str = ""
+    exit_status: int | None = None
+    graphs: int | None = None
+    duration_s: float = 0.0
+    peak_rss_mb: float = 0.0
+    output_tail: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**vars(self), "outcome": str(self.outcome)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Observation:
+        names = cls.__dataclass_fields__
+        kept = {key: value for key, value in data.items() if key in names}
+        return cls(**{**kept, "outcome": Outcome(data["outcome"])})
+
+    @property
+    def all_frames(self) -> str:
+        """The torch frames that were kept, the innermost first, one on each line."""
+        return "\n".join([self.frame, *self.frames])
+
+    @property
+    def summary(self) -> str:
+        """One line: the outcome and its identity."""
+        parts = [str(self.outcome)]
+        if self.signal:
+            parts.append(self.signal)
+        if self.error_type:
+            parts.append(self.error_type)
+        first = telling_line(self.message)
+        text = " ".join(parts)
+        return f"{text}: {first[:200]}" if first else text
+
+
+_WRAPPERS = (
+    "BackendCompilerFailed: backend=",
+    "backend='",
+    "from user code",
+    "Set TORCH",
+    "You can suppress",
+    "The above exception",
+)
+
+
+def telling_line(message: str) -> str:
+    """The first line of a message that says something; wrappers hide the cause on their next line."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    told = (line for line in lines if not (line.startswith(_WRAPPERS) and line.endswith(("raised:", ":"))))
+    return next(told, lines[0] if lines else "")

@@ -1,0 +1,68 @@
+"""The program of a case file: its checks and its explanation, read without importing it."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import warnings
+from collections.abc import Iterable, Iterator
+
+from pt2bugs.case.model import Check, Problem
+from pt2bugs.case.words import PARAMETERS
+
+
+def read_program(text: str, problems: list[Problem]) -> tuple[tuple[Check, ...], str]:
+    """The checks and the docstring of a program; what is wrong with it is added to `problems`."""
+    try:
+        with warnings.catch_warnings():
+            # Invalid escapes and the like are for the author's own Python to tell.
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text)
+    except SyntaxError as error:
+        problems.append(Problem(error.lineno, f"is not Python: {error.msg}"))
+        return (), ""
+    except (ValueError, RecursionError, MemoryError) as error:
+        problems.append(Problem(None, f"is not Python that can be parsed: {error or type(error).__name__}"))
+        return (), ""
+    checks: dict[str, Check] = {}
+    for node in tree.body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name.startswith("test_"):
+            problems += [Problem(node.lineno, f"check {node.name} {words}") for words in _problems_of(node)]
+            if node.name in checks:
+                problems.append(Problem(node.lineno, f"check {node.name} is defined twice"))
+            names = tuple(argument.arg for argument in (*node.args.args, *node.args.kwonlyargs))
+            checks[node.name] = Check(node.name, names, node.lineno)
+    if not checks:
+        problems.append(Problem(None, "has no check: write at least one function named test_*"))
+    return tuple(checks.values()), (ast.get_docstring(tree) or "")
+
+
+def _problems_of(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
+    if isinstance(node, ast.AsyncFunctionDef):
+        yield "must be a plain function, not async"
+    if node.args.posonlyargs:
+        yield "takes a positional-only parameter; it is called with names"
+    if _yields(node):
+        yield "holds a yield: a generator never runs; write a plain function"
+    for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
+        if argument.arg not in PARAMETERS:
+            hint = did_you_mean(argument.arg, PARAMETERS)
+            yield f"takes {argument.arg!r}; a check takes only the parameters {' and '.join(PARAMETERS)}{hint}"
+
+
+def _yields(function: ast.AST) -> bool:
+    """Whether the function itself is a generator; those defined inside it are left aside."""
+    todo = list(ast.iter_child_nodes(function))
+    while todo:
+        node = todo.pop()
+        if isinstance(node, (ast.Yield, ast.YieldFrom)):
+            return True
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            todo += ast.iter_child_nodes(node)
+    return False
+
+
+def did_you_mean(word: str, words: Iterable[str]) -> str:
+    """A hint that ends a message about an unknown word; empty if nothing is close."""
+    close = difflib.get_close_matches(word, list(words), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""

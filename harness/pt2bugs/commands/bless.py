@@ -1,0 +1,52 @@
+"""`pt2bugs bless`: rewrite the bug entries of headers from the journal."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import sys
+
+from pt2bugs.case.words import Verdict
+from pt2bugs.commands import OK, UNEXPECTED
+from pt2bugs.commands.common import add_results, add_selection, load_lines, say, select_cases, warn
+from pt2bugs.curate.bless import ThinJournal, entries_of, faces_of
+from pt2bugs.curate.header_edit import rewrite
+from pt2bugs.files import write_text
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_selection(parser)
+    add_results(parser)
+    parser.add_argument("--dry-run", action="store_true", help="show the diff, change nothing")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    corpus, cases = select_cases(arguments)
+    lines = load_lines(arguments, corpus, cases, warn)
+    thin = 0
+    for case in cases:
+        records = [
+            record for key, record in lines.items() if key[0] == case.id and case.extra in ("", *record["extras"])
+        ]
+        if case.guard or case.flaky:
+            # What shows only sometimes has no range that the journal could give.
+            continue
+        try:
+            entries = entries_of(case, records)
+        except ThinJournal as error:
+            say(f"{case.id}: left alone: {error}; `pt2bugs run {case.id} --torch minors` measures it")
+            thin += 1
+            continue
+        if not any(record["verdict"] in (Verdict.FAIL, Verdict.XPASS) for record in records):
+            # It says what was seen. Elsewhere a person may know more than the nearest release that was run.
+            continue
+        text = case.path.read_text(encoding="utf-8")
+        new = rewrite(case, text, entries, faces_of(case, records))
+        if new == text:
+            continue
+        name = case.path.as_posix()
+        diff = difflib.unified_diff(text.splitlines(True), new.splitlines(True), name, name, n=1)
+        sys.stdout.writelines(diff)
+        if not arguments.dry_run:
+            write_text(case.path, new)
+    return UNEXPECTED if thin else OK

@@ -1,0 +1,33 @@
+"""`pt2bugs list`: what the corpus holds. Needs neither torch nor pandas."""
+
+from __future__ import annotations
+
+import argparse
+
+from pt2bugs.commands import OK
+from pt2bugs.commands.common import add_selection, print_json, say, select_cases
+from pt2bugs.errors import NothingSelected
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_selection(parser)
+    parser.add_argument("--json", action="store_true", help="as JSON, with all of the header")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    _, cases = select_cases(arguments)
+    for name, field in (("device", "devices"), ("backend", "backends")):
+        wanted = set(getattr(arguments, name))
+        if wanted:
+            cases = [case for case in cases if wanted & set(getattr(case, field))]
+            if not cases:
+                words = ", ".join(sorted(wanted))
+                raise NothingSelected(f"nothing selected: no selected case names the {name} {words}")
+    if arguments.json:
+        print_json([case.as_dict() for case in cases])
+        return OK
+    width = max(len(case.id) for case in cases)
+    for case in cases:
+        print(f"{case.id:{width}}  {case.component:17}  {case.symptom:15}  {case.title}")
+    say(f"{len(cases)} cases, {sum(len(case.checks) for case in cases)} checks")
+    return OK

@@ -1,0 +1,76 @@
+"""A trivial compile that shows whether an environment is healthy, before anything is said about bugs."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from pt2bugs.engine.observe import in_one_line
+from pt2bugs.engine.protocol import ReportPipe
+from pt2bugs.engine.warmup import cpu_name
+
+
+def run_canary(request: Mapping[str, Any], pipe: ReportPipe) -> None:
+    """Run the canary on the `device` with the `backend` of the request, and report.
+
+    The report has ``absent`` if the device is not there, ``failed`` if the compile failed, else `device_name` and
+    `modules`, the names of those that a compile needs; with `train` those of a backward too.
+    """
+    try:
+        pipe.start()
+        pipe.send("report", _compile_something(request["device"], request["backend"], train=request["train"]))
+    except BaseException as error:
+        pipe.send("report", {"failed": in_one_line(error)})
+
+
+def _compile_something(device: str, backend: str, *, train: bool) -> dict[str, Any]:
+    import torch
+
+    if not is_device_present(device):
+        return {"absent": f"no {device} device here"}
+
+    def program(x: Any) -> Any:
+        return x.sin() * 2 + 1
+
+    before = set(sys.modules)
+    x = torch.arange(16, dtype=torch.float32, device=device) / 16
+    compiled = torch.compile(program, backend=backend)
+    torch.testing.assert_close(compiled(x), program(x))
+    if train:
+        # A backend that cannot train is healthy all the same.
+        with contextlib.suppress(Exception):
+            x.requires_grad_()
+            compiled(x).sum().backward()
+    modules = sorted(name for name in set(sys.modules) - before if _is_installed(name))
+    return {"modules": modules, "device_name": device_name(device)}
+
+
+def _is_installed(module: str) -> bool:
+    """Whether a module came with Python or a package; a kernel that was just compiled did not."""
+    origin = getattr(getattr(sys.modules[module], "__spec__", None), "origin", None) or ""
+    return origin in ("built-in", "frozen") or origin.startswith((f"{sys.prefix}/", f"{sys.base_prefix}/"))
+
+
+def is_device_present(device: str) -> bool:
+    """Whether torch can use that device. Touches the accelerator: call it in a child only."""
+    import torch
+
+    if device in ("cpu", "meta"):
+        return True
+    kind = device.partition(":")[0]
+    module: Any = getattr(torch, kind, None) or getattr(torch.backends, kind, None)
+    available = getattr(module, "is_available", None)
+    return bool(available and available())
+
+
+def device_name(device: str) -> str:
+    """The name of a device; of one that has none, its kind."""
+    import torch
+
+    if device == "cpu":
+        return cpu_name()
+    module: Any = getattr(torch, device.partition(":")[0], None)
+    name = getattr(module, "get_device_name", None)
+    return str(name()) if name else device

@@ -1,0 +1,266 @@
+"""The body of a cell: one check, run in this process, seen as an `Observation`."""
+
+from __future__ import annotations
+
+import builtins
+import faulthandler
+import gc
+import json
+import json.encoder
+import linecache
+import os
+import random
+import re
+import signal
+import sys
+import time
+import tokenize
+import traceback
+import types
+from collections import Counter
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any
+
+from pt2bugs.case.observation import Observation
+from pt2bugs.case.words import Outcome
+from pt2bugs.engine.observe import CheckTimeout, observe_exception, render
+from pt2bugs.engine.protocol import GRACE_S, ReportPipe
+
+SEED = 0
+NOTHING_COMPILED = (
+    "nothing was compiled: the check passed, but Dynamo captured no graph; "
+    "make it compile, or say `compiles = false` in its header"
+)
+_NEVER_RUNS = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
+
+
+class GraphCount:
+    """Counts the graphs that Dynamo captures where a check cannot reset them.
+
+    Dynamo adds to ``counters["stats"]["unique_graphs"]``. The counters are made to use a `Counter` that notes every
+    addition; clearing them takes nothing back.
+    """
+
+    def __init__(self) -> None:
+        self.total = 0
+        self._counters: Any = None
+
+    def watch(self) -> None:
+        """Count from now on, if Dynamo has been imported."""
+        utils: Any = sys.modules.get("torch._dynamo.utils")
+        counters = getattr(utils, "counters", None)
+        if counters is None or counters is self._counters:
+            return
+        count = self
+
+        class Stats(Counter[str]):
+            def __setitem__(self, key: str, value: int) -> None:
+                if key == "unique_graphs":
+                    count.total += max(0, value - self.get(key, 0))
+                super().__setitem__(key, value)
+
+        counters.default_factory = Stats
+        if "stats" in counters:
+            counters["stats"] = Stats(counters["stats"])
+        self._counters = counters
+
+    def captured(self) -> int:
+        """Graphs captured in this process.
+
+        Raises:
+            RuntimeError: the counters were replaced.
+        """
+        utils: Any = sys.modules.get("torch._dynamo.utils")
+        if utils is None:
+            return self.total
+        if self._counters is None:  # imported by the check
+            return int(utils.counters["stats"]["unique_graphs"])
+        if getattr(utils, "counters", None) is not self._counters:
+            raise RuntimeError("the check replaced Dynamo's counters: graphs cannot be counted")
+        return self.total
+
+
+GRAPHS = GraphCount()
+
+
+class Originals:
+    """What the report of a cell needs, as it was before the check could patch it."""
+
+    ALWAYS = (builtins, json, json.encoder)
+    FOR_A_FAILURE = (os, re, time, linecache, tokenize, traceback, types)
+
+    def __init__(self) -> None:
+        self._always = [(vars(module).update, dict(vars(module))) for module in self.ALWAYS]
+        self._for_a_failure = [(vars(module).update, dict(vars(module))) for module in self.FOR_A_FAILURE]
+        self.clock = time.perf_counter
+        self._untrace = (sys.settrace, sys.setprofile)
+        self._set_recursion_limit, self._recursion_limit = sys.setrecursionlimit, sys.getrecursionlimit()
+
+    def restore(self, *, all_of_them: bool) -> None:
+        for untrace in self._untrace:
+            untrace(None)
+        for update, saved in self._always:
+            update(saved)
+        if all_of_them:
+            self._set_recursion_limit(self._recursion_limit)
+            for update, saved in self._for_a_failure:
+                update(saved)
+
+
+_originals: Originals | None = None
+
+
+def remember_originals() -> Originals:
+    """Take down how things are, after torch has been imported and before any check runs."""
+    global _originals
+    _originals = Originals()
+    return _originals
+
+
+def run_check(request: Mapping[str, Any], pipe: ReportPipe) -> None:
+    """Run the check that the request names, and report.
+
+    The request has `path`, `check`, `arguments`, `device`, `threads`, `timeout_s` and `compiles`.
+    """
+    # It dumps the stacks even while C code holds the interpreter lock and no Python handler can run.
+    faulthandler.dump_traceback_later(request["timeout_s"] + GRACE_S / 2)
+    seen, error = observe_check(request, pipe.start)
+    pipe.send("report", {"observation": seen.as_dict(), "text": render(error) if error is not None else ""})
+
+
+def observe_check(request: Mapping[str, Any], begin: Callable[[], None]) -> tuple[Observation, BaseException | None]:
+    """Import the case file and call the check; torch must be importable.
+
+    Args:
+        begin: called when the check starts; deadlines count from there.
+
+    Returns:
+        What was seen, and the exception that left the check, if any.
+    """
+    path: str = request["path"]
+    timeout_s: float = request["timeout_s"]
+    seed(request["device"], request["threads"])
+    try:
+        check = vars(import_file(path))[request["check"]]
+    except BaseException as error:
+        seen = observe_exception(error, path)
+        seen.outcome, seen.message = Outcome.ERROR, f"the case file cannot be imported: {seen.message}"
+        return seen, error
+    GRAPHS.watch()
+    before = GRAPHS.captured()
+    originals = _originals or remember_originals()
+    timer = SoftTimeout(timeout_s)
+    begin()
+    started = originals.clock()
+    result, failure = _call(check, request["arguments"], timer)
+    duration_s = originals.clock() - started
+    originals.restore(all_of_them=failure is not None)
+    if failure is not None:
+        seen = observe_exception(failure, path)
+    else:
+        seen = Observation(Outcome.PASS)
+        if type(result) in _NEVER_RUNS:
+            seen.outcome = Outcome.ERROR
+            seen.message = f"the check returned a {type(result).__name__}, which never ran; write a plain function"
+    seen.duration_s = duration_s
+    try:
+        seen.graphs = GRAPHS.captured() - before
+    except Exception as error:
+        return Observation(Outcome.ERROR, message=str(error), duration_s=duration_s), failure
+    if seen.outcome is Outcome.TIMEOUT:
+        seen.error_type, seen.message = "", f"still running after its timeout of {timeout_s:g} s"
+    elif duration_s >= timeout_s:
+        # A check that swallows the timer's exception has been too slow all the same.
+        seen.outcome, seen.message = Outcome.TIMEOUT, f"ended after its timeout of {timeout_s:g} s"
+    if seen.outcome is Outcome.PASS and request["compiles"] and seen.graphs == 0:
+        seen.outcome, seen.message = Outcome.ERROR, NOTHING_COMPILED
+    return seen, failure
+
+
+def _call(
+    check: Callable[..., Any], arguments: Mapping[str, Any], timer: SoftTimeout
+) -> tuple[Any, BaseException | None]:
+    """What the check returned, and the exception that left it. The alarm may come at any moment up to the stop."""
+    try:
+        try:
+            timer.start()
+            return check(**arguments), None
+        finally:
+            timer.stop()
+    except BaseException as caught:
+        return None, caught
+
+
+def seed(device: str, threads: int) -> None:
+    """Fix what results may depend on: seeds, and the threads of torch."""
+    import torch
+
+    torch.set_num_threads(threads)
+    if device == "cpu":
+        # `torch.manual_seed` also queues seeds for accelerators, each with a formatted stack: 14 ms of every cell.
+        torch.default_generator.manual_seed(SEED)
+    else:
+        torch.manual_seed(SEED)
+    random.seed(SEED)
+
+
+def import_file(path: str, name: str | None = None) -> ModuleType:
+    """The file as a module of its own name; like a script it has no import spec.
+
+    Compiled with assertions, whatever PYTHONOPTIMIZE says.
+    """
+    name = name or f"pt2bugs_case_{os.path.basename(path).removesuffix('.py')}"  # noqa: PTH119
+    module = ModuleType(name)
+    module.__file__ = path
+    # Dataclasses, pickling and Dynamo look modules up by name.
+    sys.modules[name] = module
+    with open(path, "rb") as file:  # noqa: PTH123
+        source = file.read()
+    exec(compile(source, path, "exec", dont_inherit=True, optimize=0), module.__dict__)
+    return module
+
+
+class SoftTimeout:
+    """Raises `CheckTimeout` in the main thread when the time is over, after the stacks were printed.
+
+    An alarm that the check sends itself is not ours: it does what an alarm does, and ends the process.
+    """
+
+    def __init__(self, timeout_s: float) -> None:
+        self._timeout_s = timeout_s
+        self._clock, self._setitimer = time.monotonic, signal.setitimer
+        self._dump = faulthandler.dump_traceback
+        self._deadline = 0.0
+        self._is_running = False
+        self._timer = signal.ITIMER_REAL
+
+    def start(self) -> None:
+        self._is_running = True
+        self._deadline = self._clock() + self._timeout_s
+        signal.signal(signal.SIGALRM, self._expired)
+        self._setitimer(self._timer, self._timeout_s)
+
+    def stop(self) -> None:
+        self._is_running = False
+        self._setitimer(self._timer, 0)
+
+    def _expired(self, *_: object) -> None:
+        if not self._is_running:
+            return
+        if self._clock() < self._deadline - 0.01:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGALRM)
+            return
+        self._dump(file=2, all_threads=True)
+        raise CheckTimeout
+
+
+def freeze() -> None:
+    """Take what is there now out of the garbage collector's sight.
+
+    In a child it would otherwise write to every object of every module, and so have each page copied: more
+    than half of the time of a first compile. What a check makes is collected as ever.
+    """
+    gc.collect()
+    gc.freeze()

@@ -1,0 +1,109 @@
+"""A cell's process: it becomes one, runs what it was asked to, reports, and ends without saying goodbye."""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import json
+import os
+import resource
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any, NoReturn
+
+from pt2bugs.engine.linux import die_with_parent
+from pt2bugs.engine.protocol import MAX_FILE_MIB, MAX_PROCESSES, Limits, ReportPipe
+
+BODIES = {
+    "check": "pt2bugs.engine.check:run_check",
+    "canary": "pt2bugs.engine.canary:run_canary",
+    "program": "pt2bugs.engine.program:run_program",
+}
+"""What a request may ask a cell to run, by its `kind`."""
+
+
+def body_of(kind: str) -> Callable[[Mapping[str, Any], ReportPipe], None]:
+    """The function for a kind of request; imported before the fork, so that no cell does."""
+    module, _, name = BODIES[kind].partition(":")
+    function: Callable[[Mapping[str, Any], ReportPipe], None] = getattr(import_module(module), name)
+    return function
+
+
+def become_cell(folder: str, output: str, limits: Limits, data_bytes: int, *, namespace: bool) -> None:
+    """Give this process a session, an output file and limits of its own.
+
+    Whatever is touched here is a page copied in every cell, so it is done with plain strings.
+
+    Raises:
+        OSError: the folder is not there, or full.
+    """
+    if not namespace:
+        die_with_parent()
+    os.setsid()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    with contextlib.suppress(OSError):
+        # Should memory run out, the system takes the cell, and not a process with results.
+        _write("/proc/self/oom_score_adj", b"1000")
+    file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(file, 1)
+    os.dup2(file, 2)
+    os.close(file)
+    os.chdir(f"{folder}/work")
+    tempfile.tempdir = None
+    sys.dont_write_bytecode = True
+    _limit(resource.RLIMIT_CORE, 0)
+    _limit(resource.RLIMIT_FSIZE, MAX_FILE_MIB << 20)
+    _limit(resource.RLIMIT_NPROC, 4 * MAX_PROCESSES)
+    if limits.memory_mib is not None:
+        # Twice over: the supervisor sees resident memory only now and then, this one holds at once.
+        _limit(resource.RLIMIT_DATA, data_bytes + (limits.memory_mib << 20))
+
+
+def _write(path: str, data: bytes) -> None:
+    fd = os.open(path, os.O_WRONLY)
+    try:
+        os.write(fd, data)
+    finally:
+        os.close(fd)
+
+
+def _limit(which: int, value: int) -> None:
+    _, hard = resource.getrlimit(which)
+    if hard != resource.RLIM_INFINITY:
+        value = min(value, hard)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(which, (value, value))
+
+
+def leave(status: int, exit_now: Callable[[int], NoReturn] = os._exit) -> NoReturn:
+    """End this process without what a check may have left to be done at exit."""
+    with contextlib.suppress(BaseException):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    exit_now(status)
+
+
+def execute_fresh(request: Mapping[str, Any], pipe: ReportPipe, bootstrap: list[str]) -> NoReturn:
+    """Replace this process by a fresh interpreter that runs the request and reports on the same pipe.
+
+    Args:
+        bootstrap: the command that starts `main` of a module of this room there.
+    """
+    os.set_inheritable(pipe.fd, True)
+    environ = {**os.environ, **request.get("env", {}), "PYTHONDONTWRITEBYTECODE": "1"}
+    argv = [*bootstrap, "child", str(pipe.fd), pipe.nonce, json.dumps(request)]
+    os.execve(argv[0], argv, environ)
+
+
+def main(arguments: list[str]) -> None:
+    """In the fresh interpreter: run the request of the command line."""
+    fd, nonce, text = arguments
+    pipe = ReportPipe(int(fd), nonce)
+    pipe.own()
+    faulthandler.enable()
+    request = json.loads(text)
+    body_of(request["kind"])(request, pipe)
+    leave(0)

@@ -1,0 +1,110 @@
+"""The first process of an engine: runs nobody's code, and ends everything below when the zygote or the client goes.
+
+The client keeps the other end of a pipe, the lifeline, open for as long as it lives.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import os
+import select
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+from pt2bugs.engine import linux, zygote
+from pt2bugs.engine.folders import remove_tree
+from pt2bugs.engine.linux import Descendants
+
+CLOSED = b"closed"
+"""Written to the lifeline by a client that ends the engine; without it the client has died."""
+_LOOK_S = 0.5
+"""How often to see whether the client is still the parent: a forked copy of it may hold the lifeline."""
+
+
+class _Stopped(BaseException):
+    """A signal asked the guardian to end."""
+
+
+def main(arguments: list[str]) -> NoReturn:
+    """Become the guardian. Arguments: descriptors of the control socket and the lifeline, the run's folder, the client's
+    process number, then the command that starts a fresh interpreter."""
+    control = socket.socket(fileno=int(arguments[0]))
+    lifeline, folder, client = int(arguments[1]), Path(arguments[2]), int(arguments[3])
+    faulthandler.enable()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _stop)
+    namespace = linux.enter_namespace()
+    if not namespace:
+        linux.adopt_orphans()
+    try:
+        pid = os.fork()
+        if pid == 0:
+            os.close(lifeline)
+            _become_zygote(control, folder, arguments[4:], namespace=namespace)
+        control.close()
+        has_died = _wait(pid, lifeline, client)
+    except _Stopped:
+        has_died = False
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+    if namespace:
+        # Process 1 is gone only when its whole namespace is.
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, 0)
+    else:
+        Descendants(namespace=False).kill_all()
+    if has_died or os.getppid() != client:
+        remove_tree(folder)
+    os._exit(0)
+
+
+def _stop(*_: object) -> None:
+    raise _Stopped
+
+
+def _become_zygote(control: socket.socket, folder: Path, bootstrap: list[str], *, namespace: bool) -> NoReturn:
+    status = 70
+    try:
+        linux.die_with_parent()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
+        if namespace:
+            linux.mount_own_proc()
+        else:
+            linux.adopt_orphans()
+        zygote.serve(control, folder, bootstrap, namespace=namespace)
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _wait(pid: int, lifeline: int, client: int) -> bool:
+    """Return when the zygote is gone or the client is; whether it was the client, and by dying."""
+    pidfd = linux.open_pidfd(pid)
+    watched = [lifeline] if pidfd is None else [lifeline, pidfd]
+    while True:
+        ready, _, _ = select.select(watched, [], [], _LOOK_S if pidfd is not None else 0.02)
+        done, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED)
+        if done:
+            print("it was stopped" if os.WIFSTOPPED(status) else how_it_ended(status), file=sys.stderr, flush=True)
+            return False
+        if lifeline in ready:
+            return os.read(lifeline, len(CLOSED)) != CLOSED
+        if os.getppid() != client:
+            return True
+
+
+def how_it_ended(status: int) -> str:
+    """A wait status in words."""
+    code = os.waitstatus_to_exitcode(status)
+    if code >= 0:
+        return f"it left with status {code}"
+    # Real-time signals have no name.
+    return f"it died by {signal.Signals(-code).name if -code in set(signal.Signals) else -code}"

@@ -1,0 +1,41 @@
+"""No path and no address of one run gets into the journal: results are compared across runs and machines."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+
+class Normalizer:
+    """Replaces the folders of this machine in text by what they are.
+
+    The files of packages lose their folder (``torch/_dynamo/utils.py``), case files too; the rest becomes
+    ``<cell>`` (a cell's own folder), ``<cache>``, ``<env>``, ``<python>`` or ``~``. Where an object was in memory
+    (``<function f at 0x7f1e2c3b4d50>``) becomes ``0x...``.
+
+    Args:
+        paths: folders of the environment's interpreter, and the word for each.
+    """
+
+    def __init__(self, paths: Mapping[str, str]) -> None:
+        scratch = re.escape(tempfile.gettempdir()) + r"/pt2bugs-[^/\s'\"]+"
+        self._names = {path: word for path, word in {**paths, str(Path.home()): "~"}.items() if len(path) > 1}
+        longest_first = "|".join(re.escape(path) for path in sorted(self._names, key=len, reverse=True))
+        self._pattern = re.compile(rf"(?P<cell>{scratch}/cell-[^/\s'\"]+)|(?P<run>{scratch})|{longest_first}")
+
+    def hide(self, text: str, case: Path) -> str:
+        """`text` without paths and addresses of this machine; `case` is the case file."""
+        # Guards quote their source by the end of its path, cut off anywhere.
+        text = re.sub(rf"[^\s'\"(]*/{re.escape(case.name)}\b", case.name, text.replace(f"{case.parent}/", ""))
+        text = self._pattern.sub(self._word, text)
+        return _ADDRESS.sub("at 0x...", text)
+
+    def _word(self, found: re.Match[str]) -> str:
+        if found["cell"]:
+            return "<cell>"
+        return "<scratch>" if found["run"] else self._names[found[0]]
+
+
+_ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,16}\b")

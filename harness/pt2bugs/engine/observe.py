@@ -1,0 +1,146 @@
+"""An exception as an `Observation`: its type, message, torch frames, and whose fault it is.
+
+Exceptions come from programs that go wrong. Their ``__str__``, ``__class__``, ``__cause__`` and metaclass may raise or
+lie, so everything is read past them.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+import traceback
+import unittest
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any
+
+from pt2bugs.case.observation import MAX_FRAMES, MESSAGE_LIMIT, TYPE_LIMIT, Observation, bounded
+from pt2bugs.case.words import Outcome
+
+_NO_SPACE = "No space left on device"
+_NO_MEMORY = re.compile(
+    r"(\[enforce fail at alloc_cpu\.cpp:\d+\][^\n]*)?DefaultCPUAllocator: (can't allocate|not enough) memory"
+    r"|std::bad_alloc\s*$"
+    r"|\w+ out of memory\. Tried to allocate"
+)
+_mro: Any = type.__dict__["__mro__"]
+_cause: Any = BaseException.__dict__["__cause__"]
+_context: Any = BaseException.__dict__["__context__"]
+_errno: Any = OSError.__dict__["errno"]
+_traceback: Any = BaseException.__dict__["__traceback__"]
+
+
+class CheckTimeout(BaseException):
+    """Raised in a check when its time is over; BaseException, so that few catch it."""
+
+
+def observe_exception(error: BaseException, path: str) -> Observation:
+    """The outcome and identity of an exception that left a check of the file `path`."""
+    frames = _frames(_traceback.__get__(error))
+    message = bounded(text_of(error), MESSAGE_LIMIT)
+    seen = Observation(_classify(error, message, frames, path), type_name(type(error)), message)
+    inside = [
+        f"{place}:{line} {function}" for file, line, function in reversed(frames) if (place := inside_torch(file))
+    ]
+    if inside:
+        seen.frame, seen.frames = inside[0], inside[1:MAX_FRAMES]
+    return seen
+
+
+def _classify(error: BaseException, message: str, frames: list[tuple[str, int, str]], path: str) -> Outcome:
+    if _is_a(error, CheckTimeout):
+        return Outcome.TIMEOUT
+    if _is_a(error, unittest.SkipTest) or type_name(type(error)) in ("Skipped", "_pytest.outcomes.Skipped"):
+        return Outcome.SKIP
+    if _NO_SPACE in message or any(
+        _is_a(one, OSError) and _errno.__get__(one) in (errno.ENOSPC, errno.EDQUOT)
+        for one in _chain(error)
+    ):
+        return Outcome.ERROR
+    if (
+        _is_a(error, MemoryError)
+        or type_name(type(error)).rpartition(".")[2] == "OutOfMemoryError"
+        or (_is_a(error, RuntimeError) and _NO_MEMORY.match(message))
+    ):
+        return Outcome.OOM
+    if _is_a(error, AssertionError):
+        # The oracle's own assertion, or one inside torch: what stands below the last frame of the file?
+        ours = [index for index, (file, _, _) in enumerate(frames) if file == path]
+        below = frames[ours[-1] + 1 :] if ours else frames
+        if ours and not any(inside_torch(file) for file, _, _ in below):
+            return Outcome.WRONG
+    return Outcome.RAISE
+
+
+def _is_a(error: BaseException, kind: type[BaseException]) -> bool:
+    """Whether the exception is of that type; not by its ``__class__``, which may be anything."""
+    return kind in _mro.__get__(type(error))
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """The exception and what it came from."""
+    met: set[int] = set()
+    following: BaseException | None = error
+    while following is not None and id(following) not in met:
+        met.add(id(following))
+        yield following
+        following = _cause.__get__(following) or _context.__get__(following)
+
+
+def root_of(error: BaseException) -> BaseException:
+    """The innermost cause."""
+    *_, root = _chain(error)
+    return root
+
+
+def _frames(tb: TracebackType | None) -> list[tuple[str, int, str]]:
+    return [(frame.f_code.co_filename, line, frame.f_code.co_name) for frame, line in traceback.walk_tb(tb)]
+
+
+def inside_torch(filename: str) -> str:
+    """The part of a torch file's path from ``torch/`` on; empty for other files and for torch.testing."""
+    _, found, rest = filename.replace("\\", "/").rpartition("/torch/")
+    return f"torch/{rest}" if found and not rest.startswith("testing/") else ""
+
+
+def type_name(cls: type[BaseException]) -> str:
+    """Dotted name, bounded and printable; built-in types bare."""
+    try:
+        module, name = cls.__module__, cls.__qualname__
+        if not (issubclass(type(module), str) and issubclass(type(name), str)):
+            raise TypeError
+    except BaseException:
+        # A metaclass that answers for them: ask past it.
+        module, name = type.__dict__["__module__"].__get__(cls), type.__dict__["__name__"].__get__(cls)
+    name = bounded(f"{str.__str__(name)}"[: 2 * TYPE_LIMIT], TYPE_LIMIT)
+    module = bounded(f"{str.__str__(module)}"[: 2 * TYPE_LIMIT], TYPE_LIMIT)
+    text = name if module == "builtins" else f"{module}.{name}"
+    return " ".join(text.split())
+
+
+def text_of(error: BaseException) -> str:
+    """The message, or what can be said of it."""
+    try:
+        return str.__str__(str(error))
+    except BaseException as second:
+        return f"<str() of the exception raised {type_name(type(second))}>"
+
+
+def render(error: BaseException) -> str:
+    """The traceback as text, bounded, also for exceptions that cannot be printed."""
+    try:
+        lines = traceback.TracebackException.from_exception(error, limit=-30, compact=True).format()
+        text = "".join(bounded(line, MESSAGE_LIMIT) for line in lines)
+    except BaseException:
+        text = f"{type_name(type(error))}: {text_of(error)}"
+    return bounded(text, 4 * MESSAGE_LIMIT)
+
+
+def in_one_line(error: BaseException) -> str:
+    """The error and its innermost cause: wrappers hide which package is missing."""
+    cause = root_of(error)
+    own = " ".join(text_of(error).split())[:600]
+    words = f"{type_name(type(error))}: {own}"
+    if cause is not error and (root := " ".join(text_of(cause).split())[:300]) not in own:
+        words += f" (caused by {type_name(type(cause))}: {root})"
+    return bounded(words, MESSAGE_LIMIT)

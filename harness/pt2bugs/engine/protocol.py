@@ -1,0 +1,178 @@
+"""What travels between the processes of the engine: requests, limits, the report of a cell, how its process ended.
+
+Everything is JSON on one line. Between the client and the others it goes over a socket; a cell reports over a pipe of
+its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from enum import Enum
+from typing import Any
+
+GRACE_S = 5.0
+"""From the soft timeout, which can still dump the stack, to the end of the child."""
+START_S = 180.0
+"""For what comes before the check: imports of the case file, or of torch in a fresh interpreter."""
+EXIT_S = 10.0
+"""For a child that has reported to be gone."""
+MAX_PROCESSES = 512
+MAX_FILE_MIB = 1024
+MAX_OUTPUT_MIB = 64
+"""Of a cell's printed text; beyond that only its end is kept."""
+_FRAME_LIMIT = 4 * 1024 * 1024
+
+
+class StopReason(str, Enum):
+    """Why a child was stopped, or could not run."""
+
+    DEADLINE = "deadline"  # the check took longer than its timeout and the grace
+    START = "start"  # the check did not start
+    MEMORY = "memory"
+    PROCESSES = "processes"
+    EXIT = "exit"  # it had reported, and its process stayed
+    SETUP = "setup"  # it could not be started
+    LOST = "lost"  # its supervisor went away
+    OUTSIDE = "outside"  # its supervisor went away although no child could reach it
+
+    __str__ = str.__str__
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a cell may use: seconds for the check, MiB above what the imported torch uses; None: no limit."""
+
+    timeout_s: float
+    memory_mib: int | None
+
+
+@dataclass
+class ChildExit:
+    """How a child ended.
+
+    `frames` are the objects it reported, by kind. `stopped` says what cut it off; None if it left by itself.
+    `renew`: the supervisor is not as it was and must be replaced.
+    """
+
+    frames: dict[str, Any] = field(default_factory=dict)
+    stopped: StopReason | None = None
+    signal: int | None = None
+    exit_status: int | None = None
+    duration_s: float = 0.0
+    peak_rss_mb: float = 0.0
+    output_tail: str = ""
+    detail: str = ""
+    renew: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "stopped": str(self.stopped) if self.stopped else None}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> ChildExit:
+        return cls(**{**data, "stopped": StopReason(data["stopped"]) if data["stopped"] else None})
+
+
+class ReportPipe:
+    """The child's side of the private pipe on which it reports.
+
+    A frame is one line: a nonce, the kind, a JSON object. The nonce keeps bytes that a check writes to
+    descriptors it does not own from being read as a report. What it needs is bound before the check can change it.
+    """
+
+    def __init__(self, fd: int, nonce: str) -> None:
+        self.fd, self.nonce = fd, nonce
+        self._owner = 0
+        self._getpid, self._write, self._dumps = os.getpid, os.write, json.dumps
+
+    def own(self) -> None:
+        """Let this process alone report: one that the check forks runs on to the end of the cell as well."""
+        self._owner = self._getpid()
+
+    def send(self, kind: str, value: Any) -> None:
+        if self._getpid() != self._owner:
+            return
+        data = f"{self.nonce} {kind} {self._dumps(value)}\n".encode()
+        while data:
+            data = data[self._write(self.fd, data) :]
+
+    def start(self) -> None:
+        """Report that the check starts."""
+        self.send("started", {})
+
+
+class ReportReader:
+    """The supervisor's side: collects what was written and finds the frames in it."""
+
+    def __init__(self, fd: int, nonce: str) -> None:
+        self.fd, self._nonce = fd, nonce.encode()
+        self._data = b""
+        os.set_blocking(fd, False)
+
+    def read(self) -> bool:
+        """Take what is there; False at the end of the pipe."""
+        while True:
+            try:
+                chunk = os.read(self.fd, 1 << 16)
+            except BlockingIOError:
+                return True
+            if not chunk:
+                return False
+            if len(self._data) < _FRAME_LIMIT:
+                self._data += chunk
+
+    def has(self, kind: str) -> bool:
+        """Whether a frame of that kind has begun."""
+        return self._nonce + b" " + kind.encode() + b" " in self._data
+
+    def frames(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for line in self._data.split(b"\n")[:-1]:
+            # What a check wrote into the pipe without a newline may stand before a frame.
+            _, is_ours, frame = line.partition(self._nonce + b" ")
+            kind, _, text = frame.partition(b" ")
+            if is_ours:
+                with contextlib.suppress(ValueError):
+                    found[kind.decode("ascii", "replace")] = json.loads(text)
+        return found
+
+
+def send(to: socket.socket, message: dict[str, Any]) -> None:
+    """Send a message.
+
+    Raises:
+        OSError: the other side is gone.
+    """
+    to.sendall(json.dumps(message).encode() + b"\n")
+
+
+def receive(
+    source: socket.socket, timeout_s: float | None, is_alive: Callable[[], bool] = lambda: True
+) -> dict[str, Any] | None:
+    """One message; None when the other side is gone, is not `is_alive` any more, or does not answer in time.
+
+    A message is never followed by another one before it is answered, so that nothing is read too far.
+    """
+    deadline = None if timeout_s is None else time.monotonic() + timeout_s
+    data = b""
+    while not data.endswith(b"\n"):
+        left = 1.0 if deadline is None else deadline - time.monotonic()
+        source.settimeout(max(0.01, min(1.0, left)))
+        try:
+            chunk = source.recv(1 << 20)
+        except TimeoutError:
+            if not is_alive() or (deadline is not None and time.monotonic() >= deadline):
+                return None
+            continue
+        except OSError:
+            return None
+        if not chunk:
+            return None
+        data += chunk
+    message: dict[str, Any] = json.loads(data)
+    return message

@@ -1,0 +1,229 @@
+"""Runs one cell after the other: forks each from itself, watches it to its end, and ends all that it left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import select
+import signal
+import socket
+import sys
+import time
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pt2bugs.case.observation import OUTPUT_LIMIT
+from pt2bugs.engine import linux
+from pt2bugs.engine.child import become_cell, body_of, execute_fresh, leave
+from pt2bugs.engine.folders import CellFolder
+from pt2bugs.engine.linux import Descendants, Standing
+from pt2bugs.engine.protocol import (
+    EXIT_S,
+    GRACE_S,
+    MAX_OUTPUT_MIB,
+    MAX_PROCESSES,
+    START_S,
+    ChildExit,
+    Limits,
+    ReportPipe,
+    ReportReader,
+    StopReason,
+    send,
+)
+from pt2bugs.engine.warmup import provide
+
+_POLL_S = 0.1
+_TAIL_BYTES = 16 * OUTPUT_LIMIT
+
+
+class Supervisor:
+    """Serves one client: a request in, how the cell ended out.
+
+    Args:
+        control: the socket of that client.
+        folder: of the run.
+        bootstrap: the command that starts a fresh interpreter.
+        standing: limits and priority that every cell starts from.
+    """
+
+    def __init__(
+        self,
+        control: socket.socket,
+        folder: Path,
+        name: str,
+        descendants: Descendants,
+        bootstrap: list[str],
+        standing: Standing,
+        grace: dict[str, float],
+    ) -> None:
+        self._control, self._descendants, self._bootstrap = control, descendants, bootstrap
+        self._standing = standing
+        self._grace_s, self._start_s, self._exit_s = grace["grace_s"], grace["start_s"], grace["exit_s"]
+        self._folder = CellFolder(folder, name)
+
+    def serve(self) -> None:
+        """Answer requests until the client is gone."""
+        self._folder.renew()
+        send(self._control, {"namespace": self._descendants.namespace})
+        with self._control.makefile("rb") as lines:
+            for message in _messages(lines):
+                if "provide" in message:
+                    provide(message["provide"])
+                    send(self._control, {})
+                    continue
+                ended = self._run(message["request"], Limits(**message["limits"]))
+                ended.renew = not self._standing.restore()
+                send(self._control, ended.as_dict())
+                # While the client records; the next cell starts after it.
+                self._folder.renew()
+
+    def _run(self, request: dict[str, Any], limits: Limits) -> ChildExit:
+        began = time.monotonic()
+        try:
+            self._folder.make()
+            reader, writer = os.pipe()
+        except OSError as error:
+            return ChildExit(stopped=StopReason.SETUP, detail=str(error))
+        pipe = ReportPipe(writer, secrets.token_hex(8))
+        data_bytes = linux.data_bytes()
+        body = body_of(request["kind"])
+        # What an import printed would come out of every child again.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        try:
+            pid = os.fork()
+        except OSError as error:
+            os.close(reader)
+            os.close(writer)
+            return ChildExit(stopped=StopReason.SETUP, detail=str(error))
+        if pid == 0:
+            status, exit_now = 71, os._exit
+            try:
+                os.close(reader)
+                self._control.close()
+                pipe.own()
+                try:
+                    become_cell(
+                        self._folder.path, self._folder.output, limits, data_bytes,
+                        namespace=self._descendants.namespace,
+                    )  # fmt: skip
+                except OSError as error:
+                    pipe.send("setup", str(error))
+                    raise
+                if request.get("isolation") == "spawn":
+                    execute_fresh(request, pipe, self._bootstrap)
+                body(request, pipe)
+                status = 0
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                leave(status, exit_now)
+        os.close(writer)
+        output = Path(self._folder.output)
+        try:
+            ended = self._watch(pid, ReportReader(reader, pipe.nonce), limits, began, output)
+            if not self._descendants.kill_all():
+                ended.detail = "a process of this cell could not be ended"
+        finally:
+            os.close(reader)
+        if "setup" in ended.frames:
+            ended.stopped, ended.detail = StopReason.SETUP, ended.frames["setup"]
+        ended.output_tail += tail_of(output)
+        return ended
+
+    def _watch(self, pid: int, report: ReportReader, limits: Limits, began: float, output: Path) -> ChildExit:
+        """Watch one child to its end; kill it when it is over a limit."""
+        watched: list[Any] = [report.fd]
+        pidfd = linux.open_pidfd(pid)
+        if pidfd is not None:
+            watched.append(pidfd)
+        ended = ChildExit()
+        own_mib = linux.resident_mib(["self"])
+        deadline, reason = began + self._start_s, StopReason.START
+        started = reported = False
+        next_poll = began + _POLL_S
+        try:
+            while True:
+                pause = min(deadline, next_poll) - time.monotonic()
+                ready, _, _ = select.select(watched, [], [], max(0.0, pause if pidfd else min(pause, 0.005)))
+                if report.fd in ready:
+                    if not report.read():
+                        watched.remove(report.fd)
+                    if not started and report.has("started"):
+                        started = True
+                        deadline, reason = time.monotonic() + limits.timeout_s + self._grace_s, StopReason.DEADLINE
+                    if not reported and report.has("report"):
+                        reported = True
+                        deadline, reason = time.monotonic() + self._exit_s, StopReason.EXIT
+                if pidfd is None or pidfd in ready:
+                    done, status, usage = os.wait4(pid, os.WNOHANG)
+                    if done:
+                        break
+                now = time.monotonic()
+                if now >= next_poll and ended.stopped is None:
+                    next_poll = now + _POLL_S
+                    ended.output_tail = _shorten(output) or ended.output_tail
+                    ended.stopped = self._over_limit(limits, own_mib)
+                if now >= deadline and ended.stopped is None:
+                    ended.stopped = reason
+                if ended.stopped is not None:
+                    os.kill(pid, signal.SIGKILL)
+                    next_poll = deadline = now + 3600
+        finally:
+            if pidfd is not None:
+                os.close(pidfd)
+        ended.duration_s = time.monotonic() - began
+        report.read()
+        ended.frames = report.frames()
+        ended.peak_rss_mb = usage.ru_maxrss / 1024
+        code = os.waitstatus_to_exitcode(status)
+        if code < 0:
+            ended.signal = -code
+        else:
+            ended.exit_status = code
+        return ended
+
+    def _over_limit(self, limits: Limits, own_mib: float) -> StopReason | None:
+        members = self._descendants.pids()
+        if len(members) > MAX_PROCESSES:
+            return StopReason.PROCESSES
+        if limits.memory_mib is None:
+            return None
+        # Pages shared with the supervisor count for each process, and are taken off for each.
+        allowed = limits.memory_mib + own_mib * len(members)
+        return StopReason.MEMORY if linux.resident_mib(members) > allowed else None
+
+
+GRACE = {"grace_s": GRACE_S, "start_s": START_S, "exit_s": EXIT_S}
+"""Seconds a child gets beyond its own; part of what the client sends, so that tests can have shorter ones."""
+
+
+def _messages(lines: Any) -> Iterator[dict[str, Any]]:
+    for line in lines:
+        yield json.loads(line)
+
+
+def _shorten(output: Path) -> str:
+    """Empty a file that has grown too long, and return its end."""
+    with contextlib.suppress(OSError):
+        if output.stat().st_size > MAX_OUTPUT_MIB << 20:
+            tail = tail_of(output)
+            os.truncate(output, 0)
+            return tail
+    return ""
+
+
+def tail_of(path: Path) -> str:
+    """The end of a file as text; empty if it cannot be read. Only regular files are."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        with os.fdopen(fd, "rb") as file:
+            file.seek(0, os.SEEK_END)
+            file.seek(max(0, file.tell() - _TAIL_BYTES))
+            return file.read().decode("utf-8", errors="backslashreplace")
+    except (OSError, ValueError):
+        return ""

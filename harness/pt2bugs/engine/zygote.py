@@ -1,0 +1,149 @@
+"""Imports torch and the compiler once, and forks a supervisor for each client that asks for one.
+
+Must stay fit to fork: no threads, no parallel operator, no accelerator, no compiled kernel.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import Any, NoReturn
+
+from pt2bugs.engine import linux
+from pt2bugs.engine.check import GRAPHS, freeze, remember_originals
+from pt2bugs.engine.child import BODIES, body_of
+from pt2bugs.engine.linux import Descendants, Standing
+from pt2bugs.engine.observe import in_one_line
+from pt2bugs.engine.protocol import send
+from pt2bugs.engine.supervisor import Supervisor
+from pt2bugs.engine.warmup import prepare, provide
+
+
+def serve(control: socket.socket, folder: Path, bootstrap: list[str], *, namespace: bool) -> None:
+    """Prepare what every cell needs, say so, and answer requests until the client is gone."""
+    requests = _Requests(control)
+    settings, _ = requests.next([])
+    if settings is None:
+        return
+    try:
+        facts = prepare(settings, folder)
+        for kind in BODIES:
+            body_of(kind)
+    except BaseException as error:
+        traceback.print_exc()
+        send(control, {"failed": in_one_line(error)})
+        return
+    GRAPHS.watch()
+    remember_originals()
+    # Whatever imports have changed; a child has to set back only what the zygote itself needs otherwise.
+    for number in (signal.SIGTERM, signal.SIGALRM, signal.SIGHUP, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    freeze()
+    standing = Standing.now()
+    send(control, {"facts": facts})
+    supervisors: dict[int, int] = {}
+    while True:
+        message, fds = requests.next(list(supervisors.values()))
+        _bury(supervisors, namespace=namespace)
+        if message is None:
+            return
+        if "provide" in message:
+            provide(message["provide"])
+            freeze()
+            send(control, {})
+        elif "open" in message:
+            client = socket.socket(fileno=fds[0])
+            try:
+                if not standing.restore():
+                    raise OSError("a check has changed the limits of the process that imports torch")
+                pid = linux.fork_into_namespace() if namespace else os.fork()
+            except OSError as error:
+                client.close()
+                send(control, {"failed": str(error)})
+                continue
+            if pid == 0:
+                for pidfd in supervisors.values():
+                    os.close(pidfd)
+                control.close()
+                _become_supervisor(client, folder, message, bootstrap, standing, namespace=namespace)
+            client.close()
+            supervisors[pid] = watched if (watched := linux.open_pidfd(pid)) is not None else -1
+            send(control, {})
+
+
+def _become_supervisor(
+    client: socket.socket,
+    folder: Path,
+    message: dict[str, Any],
+    bootstrap: list[str],
+    standing: Standing,
+    *,
+    namespace: bool,
+) -> NoReturn:
+    status = 72
+    try:
+        linux.die_with_parent()
+        if namespace:
+            descendants = Descendants(namespace=True, own_proc=linux.mount_own_proc())
+        else:
+            linux.adopt_orphans()
+            descendants = Descendants(namespace=False)
+        Supervisor(client, folder, message["open"], descendants, bootstrap, standing, message["grace"]).serve()
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def _bury(supervisors: dict[int, int], *, namespace: bool) -> None:
+    """Reap what has ended. Without a namespace a supervisor that was killed leaves its cell's processes to us."""
+    with contextlib.suppress(ChildProcessError):
+        while (pid := os.waitpid(-1, os.WNOHANG)[0]) != 0:
+            if (pidfd := supervisors.pop(pid, -1)) >= 0:
+                os.close(pidfd)
+    if namespace:
+        return
+    orphans = [int(pid) for pid in linux.children("self") if int(pid) not in supervisors]
+    for orphan in orphans:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(orphan, signal.SIGKILL)
+    if orphans:
+        # Their own children are ours next.
+        time.sleep(0.001)
+        _bury(supervisors, namespace=namespace)
+
+
+class _Requests:
+    """Reads messages, and the descriptors that came with them, from the client."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self._control = control
+        control.setblocking(True)
+
+    def next(self, pidfds: list[int]) -> tuple[dict[str, Any] | None, list[int]]:
+        """The next message; None when the client is gone. An empty one when a process of `pidfds` has ended."""
+        data, fds = b"", list[int]()
+        watched = [fd for fd in pidfds if fd >= 0]
+        while not data.endswith(b"\n"):
+            ready, _, _ = select.select([self._control.fileno(), *watched], [], [])
+            if self._control.fileno() not in ready:
+                return {}, []
+            chunk, received, _, _ = socket.recv_fds(self._control, 1 << 16, 4)
+            if not chunk:
+                return None, []
+            data += chunk
+            fds += received
+            watched = []
+        message: dict[str, Any] = json.loads(data)
+        return message, fds

@@ -1,0 +1,106 @@
+"""An environment: a torch release with its Python and its companions."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.version import Version
+from pt2bugs.envs.releases import Release
+from pt2bugs.errors import InputError
+
+
+class EnvironmentFailure(InputError):
+    """An environment that cannot be made.
+
+    Cause: no wheel for any Python here, no network, a full disk, an extra that is not made for the release.
+    Remedy: the message carries uv's own words; nothing half-made stays behind.
+    """
+
+
+@dataclass(frozen=True)
+class Key:
+    """What makes two environments the same."""
+
+    torch: str
+    python: str
+    extras: tuple[str, ...] = ()
+    index: str = ""
+
+    @property
+    def folder(self) -> str:
+        parts = [f"torch-{self.torch}", f"py{self.python}", *self.extras]
+        if self.index:
+            parts.append(hashlib.sha256(self.index.encode()).hexdigest()[:8])
+        return "-".join(parts)
+
+    def __str__(self) -> str:
+        with_extras = f" with {', '.join(self.extras)}" if self.extras else ""
+        return f"torch {self.torch}{with_extras}, Python {self.python}"
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A complete environment on disk."""
+
+    key: Key
+    path: Path
+
+    @property
+    def python(self) -> Path:
+        return self.path / "bin" / "python"
+
+
+def companions(torch: str) -> tuple[str, ...]:
+    """What a release needs beside itself to compile anything.
+
+    torch up to 2.2 was built against numpy 1; Inductor imports setuptools up to 2.9, and torch up to 2.1
+    what setuptools 70 removed from pkg_resources.
+    """
+    version = Version(torch)
+    return (
+        "numpy<2" if version.release[:2] <= (2, 2) else "numpy",
+        "setuptools<70" if version.release[:2] <= (2, 1) else "setuptools",
+    )
+
+
+_NEWEST_PYTHON = (((2, 1), "3.10"), ((2, 4), "3.11"), ((2, 6), "3.12"), ((2, 9), "3.13"))
+"""Before that torch release, Dynamo refuses to compile on any newer Python, wheel or not (its own message
+says so: "Python 3.11+ not yet supported for torch.compile")."""
+
+
+def compiles_on(torch: str, python: str) -> bool:
+    """Whether torch.compile of that release supports that Python minor version."""
+    for before, newest in _NEWEST_PYTHON:
+        if Version(torch).release[:2] < before:
+            return Version(python) <= Version(newest)
+    return True
+
+
+def choose_python(release: Release, asked: str | None = None) -> str:
+    """The Python minor version for a release: the running one if it will do, else the newest that will.
+
+    It will do if the release has a wheel for it and its torch.compile supports it.
+
+    Raises:
+        EnvironmentFailure: the Python asked for has no wheel of that release.
+    """
+    running = f"{sys.version_info.major}.{sys.version_info.minor}"
+    supported = [
+        python for python in release.pythons if Version(python) >= Version("3.10") and compiles_on(str(release), python)
+    ]
+    if asked is not None:
+        if asked not in release.pythons:
+            raise EnvironmentFailure(
+                f"torch {release} has no wheel for Python {asked}; it has for {', '.join(release.pythons)}"
+            )
+        return asked
+    if running in supported:
+        return running
+    if not supported:
+        raise EnvironmentFailure(
+            f"torch {release} has no wheel for Python 3.10 or newer, only for {', '.join(release.pythons)}"
+        )
+    return supported[-1]

@@ -1,0 +1,207 @@
+"""Which torch releases exist, and which of them are meant by ``--torch``."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.tags import Tag, platform_tags
+from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+from packaging.version import InvalidVersion, Version
+from pt2bugs.engine.folders import cache_home
+from pt2bugs.envs.nightlies import EXAMPLE, WORD, Nightlies, day_of
+from pt2bugs.envs.sources import Sources, endpoint
+from pt2bugs.errors import InputError
+
+FIRST = Version("2.0")
+"""The first release with torch.compile."""
+
+
+class ReleaseError(InputError):
+    """No torch release fits, or the index cannot be asked.
+
+    Cause: a ``--torch`` that matches nothing or does not parse, no network, an index that answers nonsense.
+    Remedy: the message names the argument or the index, and what is there instead.
+    """
+
+
+@dataclass(frozen=True, order=True)
+class Release:
+    """A torch release that has a wheel for this platform. `pythons` are minor versions, as ``3.11``."""
+
+    version: Version
+    pythons: tuple[str, ...] = field(compare=False)
+
+    def __str__(self) -> str:
+        return str(self.version)
+
+
+def available_releases(source: Sources) -> list[Release]:
+    """Every torch release from 2.0 on that has a wheel for this platform, pre-releases too, in order.
+
+    Raises:
+        ReleaseError: the index cannot be reached, or does not answer as an index does.
+    """
+    pythons: dict[Version, set[str]] = {}
+    for filename in [*_index_filenames(endpoint(source)), *_folder_filenames(source.find_links)]:
+        try:
+            name, version, _, tags = parse_wheel_filename(filename)
+        except (InvalidWheelFilename, InvalidVersion):
+            continue
+        if name == "torch" and version >= FIRST:
+            found = {minor for tag in tags if (minor := _python_of(tag))}
+            if found:
+                pythons.setdefault(Version(version.public), set()).update(found)
+    return [Release(version, tuple(sorted(minors, key=Version))) for version, minors in sorted(pythons.items())]
+
+
+def known_releases(source: Sources, warn: Callable[[str], None]) -> list[Release]:
+    """As `available_releases`; without a network, what the index listed the last time it was asked.
+
+    Raises:
+        ReleaseError: the index cannot be asked, and never was.
+    """
+    digest = hashlib.sha256(repr(source).encode()).hexdigest()[:16]
+    memory = cache_home() / "releases" / f"{digest}.json"
+    try:
+        found = available_releases(source)
+    except ReleaseError as error:
+        try:
+            known = json.loads(memory.read_text())
+        except (OSError, ValueError):
+            raise error from None
+        warn(f"{error}; going by what it listed before")
+        return [Release(Version(version), tuple(pythons)) for version, pythons in known]
+    with contextlib.suppress(OSError):
+        memory.parent.mkdir(parents=True, exist_ok=True)
+        memory.write_text(json.dumps([[str(release), release.pythons] for release in found]))
+    return found
+
+
+@lru_cache
+def _platforms() -> frozenset[str]:
+    return frozenset([*platform_tags(), "any"])
+
+
+def _python_of(tag: Tag) -> str | None:
+    if tag.platform not in _platforms():
+        return None
+    if tag.interpreter == "py3":
+        return f"{sys.version_info.major}.{sys.version_info.minor}"
+    found = re.fullmatch(r"cp3(\d+)", tag.interpreter)
+    # Free-threaded builds (cp313t) are other environments, which nothing here asks for.
+    return f"3.{found[1]}" if found and not tag.abi.endswith("t") else None
+
+
+def _index_filenames(endpoint: str) -> list[str]:
+    from pypi_simple import PyPISimple
+    from requests import RequestException
+
+    try:
+        with PyPISimple(endpoint) as client:
+            page = client.get_project_page("torch", timeout=60)
+    except RequestException as error:
+        raise ReleaseError(
+            f"the package index cannot be asked for torch releases: {_first_line(error)}; check the network, "
+            "or name another index with --index"
+        ) from None
+    except Exception as error:
+        raise ReleaseError(
+            "the package index did not answer as one for torch; check --index "
+            f"({type(error).__name__}: {_first_line(error)})"
+        ) from None
+    return [package.filename for package in page.packages if not package.is_yanked]
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]
+
+
+def _folder_filenames(links: Iterable[str]) -> list[str]:
+    names = []
+    for link in links:
+        folder = Path(link.removeprefix("file://"))
+        if folder.is_dir():
+            names += [path.name for path in folder.glob("torch-*.whl")]
+    return names
+
+
+def minors(releases: Iterable[Release]) -> list[Release]:
+    """The newest patch of every 2.x minor release."""
+    newest: dict[tuple[int, int], Release] = {}
+    for release in sorted(releases):
+        if not release.version.is_prerelease:
+            newest[release.version.major, release.version.minor] = release
+    return list(newest.values())
+
+
+Request = Version | SpecifierSet | Nightlies | str
+
+
+def parse_request(words: Sequence[str]) -> list[Request]:
+    """What the values of ``--torch`` ask for: a version, a specifier set, nightlies, ``minors`` or ``all``.
+
+    Raises:
+        ReleaseError: a value is none of these.
+    """
+    parsed: list[Request] = []
+    for word in words:
+        if word in ("minors", "all"):
+            parsed.append(word)
+            continue
+        if word.startswith(WORD):
+            try:
+                parsed.append(Nightlies.parse(word))
+            except ValueError as error:
+                raise ReleaseError(f"--torch {word}: {error}; write for example {EXAMPLE}") from None
+            continue
+        try:
+            parsed.append(Version(word) if word[:1].isdigit() else SpecifierSet(word))
+        except (InvalidVersion, InvalidSpecifier):
+            raise ReleaseError(f'--torch {word}: not a release; write 2.9.1, ">=2.6,<2.10", minors or all') from None
+    return parsed
+
+
+def _nightlies_there(releases: Sequence[Release]) -> str:
+    days = sorted(day for release in releases if (day := day_of(release.version)))
+    if not days:
+        return "the package index has no nightly builds of torch for this platform; name one that has with --index URL"
+    return f"the package index has no nightly of these days; it has {len(days)} from {days[0]} to {days[-1]}"
+
+
+def select_releases(words: Sequence[str], releases: Sequence[Release]) -> list[Release]:
+    """The releases that the values of ``--torch`` mean, in version order.
+
+    Pre-releases take part only when a value names them.
+
+    Raises:
+        ReleaseError: a value does not parse, or matches no release.
+    """
+    chosen: set[Release] = set()
+    finals = [release for release in releases if not release.version.is_prerelease]
+    for word, request in zip(words, parse_request(words), strict=True):
+        if isinstance(request, str):
+            found = minors(releases) if request == "minors" else finals
+        elif isinstance(request, Version):
+            found = [release for release in releases if release.version == Version(request.public)]
+        elif isinstance(request, Nightlies):
+            found = [release for release in releases if request.contains(release.version)]
+            if not found:
+                raise ReleaseError(f"--torch {word}: {_nightlies_there(releases)}")
+        else:
+            names_one = any(Version(part.version.rstrip(".*")).is_prerelease for part in request)
+            pool = releases if names_one else finals
+            found = [release for release in pool if request.contains(release.version, prereleases=True)]
+        if not found:
+            newest = f"; the newest is {finals[-1]}" if finals else ""
+            raise ReleaseError(f"--torch {word}: matches no torch release for this platform{newest}")
+        chosen.update(found)
+    return sorted(chosen)

@@ -1,0 +1,82 @@
+"""Where packages come from: the user's uv or pip, unless named."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where packages come from. `index` None means the default of uv.
+
+    `companions` is set where the user named `index`, which may have torch and little else, as the index of
+    nightlies has: whatever is not there comes from this one; empty for the default of uv.
+    """
+
+    index: str | None = None
+    find_links: tuple[str, ...] = ()
+    companions: str | None = None
+
+    @property
+    def uv_arguments(self) -> list[str]:
+        arguments = [part for link in self.find_links for part in ("--find-links", link)]
+        if self.index is None:
+            return arguments
+        if self.companions is None:
+            return [*arguments, "--default-index", self.index]
+        default = ["--default-index", self.companions] if self.companions else []
+        return [*arguments, "--index", self.index, *default]
+
+
+def sources(index: str | None = None, find_links: Sequence[str] = ()) -> Sources:
+    """The package sources of the user's uv or pip, unless named.
+
+    uv does not read pip's settings, so what pip is set up with is handed to it. Extra indexes of pip are
+    left out: pip merges indexes, uv takes the first that has the package, and the two would disagree.
+    """
+    pip = _pip_settings()
+    links = [*find_links, *_split(os.environ.get("UV_FIND_LINKS", "")), *pip.get("find-links", [])]
+    default = None
+    if not any(os.environ.get(name) for name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL")):
+        default = next(iter(pip.get("index-url", [])), None)
+    unique = tuple(dict.fromkeys(links))
+    return Sources(default, unique) if index is None else Sources(index, unique, default or "")
+
+
+def _split(text: str) -> list[str]:
+    return [part for part in re.split(r"[\s,]+", text) if part]
+
+
+def _pip_settings() -> dict[str, list[str]]:
+    """What pip's files and variables say; a variable overrides the files, as it does for pip."""
+    return _ask_pip(tuple(sorted(item for item in os.environ.items() if item[0].startswith("PIP_"))))
+
+
+@lru_cache
+def _ask_pip(variables: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
+    """Takes half a second, and several callers need it. `variables` are those that the answer depends on."""
+    command = [sys.executable, "-m", "pip", "config", "list"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    settings: dict[str, list[str]] = {}
+    for line in done.stdout.splitlines():
+        # Lines are `:env:.find-links='/a'` or `global.find-links='/a /b'`.
+        if found := re.fullmatch(r"[^=]*\.([\w-]+)='(.*)'", line.strip()):
+            settings.setdefault(found[1], []).extend(found[2].replace("\\n", " ").split())
+    settings |= {
+        name.removeprefix("PIP_").lower().replace("_", "-"): value.split() for name, value in variables if value
+    }
+    return settings
+
+
+def endpoint(source: Sources) -> str:
+    """The address of the index that answers for torch."""
+    from pypi_simple import PYPI_SIMPLE_ENDPOINT
+
+    default = os.environ.get("UV_DEFAULT_INDEX") or os.environ.get("UV_INDEX_URL") or PYPI_SIMPLE_ENDPOINT
+    return source.index or default

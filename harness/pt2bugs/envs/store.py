@@ -1,0 +1,246 @@
+"""Environments: a torch release with its Python and extra packages, in a virtual environment made by uv.
+
+One folder per key below the cache. A marker written last says that it is complete; everything before that
+happens under a lock. Wheels are shared by hard links through a uv cache beside the environments.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+from pt2bugs.engine.folders import cache_home, remove_tree
+from pt2bugs.envs.environment import Environment, EnvironmentFailure, Key, companions
+from pt2bugs.envs.extras import EXTRAS
+from pt2bugs.envs.size import inodes, stats
+from pt2bugs.envs.sources import Sources
+from pt2bugs.files import write_text
+
+MARKER = "pt2bugs.json"
+
+
+class Store:
+    """The folder of all environments, with its uv cache."""
+
+    def __init__(self, source: Sources, home: Path | None = None) -> None:
+        self.source = source
+        self.home = (home or cache_home()) / "envs"
+        self._installing: subprocess.Popen[str] | None = None
+        self.uv_cache = Path(os.environ.get("UV_CACHE_DIR") or self.home.parent / "uv")
+
+    def find(self, key: Key) -> Environment | None:
+        """The environment, if it is complete and its Python still there."""
+        found = Environment(key, self.home / key.folder)
+        # Its Python is a link to one that may have been uninstalled since.
+        return found if (found.path / MARKER).exists() and os.access(found.python, os.X_OK) else None
+
+    def create(self, key: Key, talk: Callable[[str], None] = lambda _: None) -> Environment:
+        """The environment, made if it is not there.
+
+        Raises:
+            EnvironmentFailure: it cannot be made.
+        """
+        try:
+            self.home.mkdir(parents=True, exist_ok=True)
+            with FileLock(self.home / f"{key.folder}.lock"):
+                if (found := self.find(key)) is None:
+                    talk(f"installing {key}")
+                    found = self._install(key)
+                os.utime(found.path / MARKER)
+                return found
+        except OSError as error:
+            raise EnvironmentFailure(f"{self.home}: {error.strerror or error}") from None
+
+    def _install(self, key: Key) -> Environment:
+        path = self.home / key.folder
+        remove_tree(path)
+        environment = Environment(key, path)
+        requirements = [f"torch=={key.torch}", *companions(key.torch)]
+        for name in key.extras:
+            found = EXTRAS[name].requirements_for(key.torch)
+            if found is None:
+                raise EnvironmentFailure(f"the extra {name!r} is not made for torch {key.torch}")
+            requirements += found
+        began = time.monotonic()
+        try:
+            # The running one exactly, not another patch release of it that uv may come upon first.
+            running = f"{sys.version_info.major}.{sys.version_info.minor}"
+            self._uv("venv", "--python", sys.executable if key.python == running else key.python, str(path))
+            self._uv(
+                *("pip", "install", "--python", str(environment.python), "--link-mode", "hardlink"),
+                *self.source.uv_arguments,
+                *requirements,
+            )
+        except BaseException:
+            remove_tree(path)
+            raise
+        facts = {
+            "torch": key.torch,
+            "python": key.python,
+            "extras": list(key.extras),
+            "index": key.index,
+            "requirements": requirements,
+            "seconds": round(time.monotonic() - began, 1),
+        }
+        write_text(path / MARKER, json.dumps(facts, indent=1) + "\n")
+        return environment
+
+    def _uv(self, *arguments: str) -> None:
+        environ = {**os.environ, "UV_CACHE_DIR": str(self.uv_cache), "UV_NO_PROGRESS": "1"}
+        environ.pop("VIRTUAL_ENV", None)
+        environ.setdefault("PYENV_VERSION", _pyenv_versions())
+        # A session of its own: Ctrl-C is for us to handle, and must not look like a failure of uv.
+        self._installing = subprocess.Popen(
+            [_find_uv(), *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environ,
+            start_new_session=True,
+        )
+        _, words = self._installing.communicate()
+        status, self._installing = self._installing.returncode, None
+        if status != 0:
+            raise EnvironmentFailure(_uv_words(words) or f"uv ended with status {status}")
+
+    def interrupt(self) -> None:
+        """End an installation that runs in another thread; it fails there."""
+        if (process := self._installing) is not None:
+            process.kill()
+
+    @contextlib.contextmanager
+    def using(self, environment: Environment) -> Iterator[None]:
+        """Keep the environment from being removed while it is in use; any number may use it at once."""
+        with (self.home / f"{environment.key.folder}.use").open("a") as file:
+            fcntl.flock(file, fcntl.LOCK_SH)
+            yield
+
+    def _remove(self, environment: Environment) -> bool:
+        """Remove it unless somebody makes or uses it."""
+        with (self.home / f"{environment.key.folder}.use").open("a") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                with FileLock(self.home / f"{environment.key.folder}.lock", timeout=0):
+                    (environment.path / MARKER).unlink()
+                    remove_tree(environment.path)
+            except (BlockingIOError, Timeout):
+                return False
+        return True
+
+    def environments(self) -> Iterator[Environment]:
+        """Every complete environment, least recently used first."""
+        found = []
+        for marker in self.home.glob(f"*/{MARKER}"):
+            with contextlib.suppress(OSError, ValueError, KeyError):
+                facts = json.loads(marker.read_text())
+                key = Key(facts["torch"], facts["python"], tuple(facts["extras"]), facts["index"])
+                found.append((marker.stat().st_mtime, Environment(key, marker.parent)))
+        for _, environment in sorted(found, key=lambda pair: pair[0]):
+            yield environment
+
+    def sizes(self) -> list[tuple[Environment, int, int]]:
+        """For each environment its bytes, and those of them that no other environment has too."""
+        files = {environment: dict(inodes(environment.path)) for environment in self.environments()}
+        owners = Counter(inode for sizes in files.values() for inode in sizes)
+        return [
+            (environment, sum(sizes.values()), sum(size for inode, size in sizes.items() if owners[inode] == 1))
+            for environment, sizes in files.items()
+        ]
+
+    def total(self) -> int:
+        """Bytes of all environments and the uv cache together, each file counted once."""
+        roots = [self.home, *([self.uv_cache] if self.owns_cache else [])]
+        sizes: dict[int, int] = {}
+        for root in roots:
+            sizes.update(inodes(root))
+        return sum(sizes.values())
+
+    @property
+    def owns_cache(self) -> bool:
+        """Whether the uv cache is ours to prune; one that the user named is not."""
+        return not os.environ.get("UV_CACHE_DIR")
+
+    def collect(
+        self, budget: int, keep: Iterable[Key] = (), talk: Callable[[str], None] = lambda _: None
+    ) -> list[Environment]:
+        """Remove least recently used environments until everything fits the budget, in bytes.
+
+        Environments in use (locked) or in `keep` stay. Returns those removed.
+        """
+        removed: list[Environment] = []
+        kept = set(keep)
+        self._remove_unfinished()
+        self._prune_cache()
+        for environment in list(self.environments()):
+            if self.total() <= budget:
+                break
+            if environment.key in kept:
+                continue
+            if self._remove(environment):
+                talk(f"removed {environment.key}")
+                removed.append(environment)
+                self._prune_cache()
+        return removed
+
+    def _remove_unfinished(self) -> None:
+        for path in self.home.glob("torch-*/"):
+            if not (path / MARKER).exists():
+                lock = FileLock(f"{path}.lock", timeout=0)
+                with contextlib.suppress(Timeout), lock:
+                    remove_tree(path)
+
+    def _prune_cache(self) -> None:
+        """Drop unpacked wheels of our uv cache that no environment links to any more."""
+        if not self.owns_cache:
+            return
+        for archive in self.uv_cache.glob("archive-v*/*"):
+            links = [stat.st_nlink for stat in stats(archive)]
+            if links and max(links) == 1:
+                remove_tree(archive)
+
+
+def _find_uv() -> str:
+    """The program of uv.
+
+    Raises:
+        EnvironmentFailure: it is not installed.
+    """
+    try:
+        from uv import find_uv_bin
+
+        return find_uv_bin()
+    except (ImportError, FileNotFoundError):
+        raise EnvironmentFailure(
+            "uv makes the environments, and is not installed: pip install 'pt2bugs[run]'"
+        ) from None
+
+
+def _pyenv_versions() -> str:
+    """All Pythons of pyenv, for its shims: uv tries the first on the path, and a shim of a version that is not
+    switched on fails. Empty, which pyenv reads as unset, where there is no pyenv."""
+    root = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    return ":".join(sorted(path.name for path in root.glob("versions/3.[1-9][0-9]*")))
+
+
+def _uv_words(stderr: str) -> str:
+    """What uv said went wrong, on one line."""
+    text = re.sub(r"\x1b\[[0-9;]*m", "", stderr)
+    lines = [re.sub(r"^[\s×╰─▶│├error:]+", "", line).strip() for line in text.splitlines()]
+    lines = [line for line in lines if line and not line.startswith(("Using ", "Creating ", "Activate ", "Resolved "))]
+    words = " ".join(lines)[:600]
+    if "No space left" in words or "os error 28" in words:
+        return f"the disk is full; `pt2bugs envs gc --budget SIZE` removes environments ({words[:200]})"
+    if re.search(r"dns error|error trying to connect|Connection refused|Network is unreachable|client error", words):
+        return f"no network, or the package index is away ({words[:300]})"
+    return words

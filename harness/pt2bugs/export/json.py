@@ -1,0 +1,33 @@
+"""`json`: one object per cell, all keys of the journal and what the case says of itself (docs/exports.md)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from pt2bugs.export import Selected
+from pt2bugs.results.tables import sorted_keys
+
+
+def records(selected: Selected) -> Iterator[dict[str, Any]]:
+    """The newest line of every cell in the order of `cells.csv`, `release` being the public torch version."""
+    for key in sorted_keys(selected.lines):
+        record = selected.lines[key]
+        case = selected.cases.get(record["case"])
+        about = (
+            {"component": case.component, "symptom": case.symptom, "issue": case.issue, "title": case.title}
+            if case
+            else dict.fromkeys(("component", "symptom", "issue", "title"), "")
+        )
+        yield {**record, **about, "release": key[5]}
+
+
+def one_per_line(rows: Iterable[dict[str, Any]]) -> bytes:
+    """A JSON array with one object per line: for diffs, and a fifth of the time that indenting takes."""
+    lines = (json.dumps(row, ensure_ascii=False).encode() for row in rows)
+    return b"[\n" + b",\n".join(lines) + b"\n]\n"
+
+
+def render(selected: Selected) -> bytes:
+    return one_per_line(records(selected))

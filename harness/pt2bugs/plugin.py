@@ -1,0 +1,354 @@
+"""The pytest plugin: case files become items, and every item is measured as a cell, in a child of an engine.
+
+The same plugin serves `pytest cases/` in the user's environment and private corpora. Collection imports neither torch
+nor the case files. Where no case is collected it stands aside.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from packaging.version import InvalidVersion, Version
+
+from pt2bugs.case.cells import Cell, cells_of
+from pt2bugs.case.corpus import Selection, add_unique, is_case_file
+from pt2bugs.case.header import parse_case
+from pt2bugs.case.model import CaseError
+from pt2bugs.case.observation import Observation
+from pt2bugs.case.words import Verdict
+from pt2bugs.engine.client import Engine, EngineSettings, Worker
+from pt2bugs.envs.extras import installed_extras
+from pt2bugs.results.record import Record
+from pt2bugs.results.writer import JournalError, JournalWriter
+from pt2bugs.run.measurement import Measurement, MeasureOptions, Measuring, OtherTorchError, new_run_id
+
+# --- options ------------------------------------------------------------------------------------------
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if not 1 <= number <= 1_000_000:
+        raise ValueError(text)
+    return number
+
+
+def _version(text: str) -> str:
+    try:
+        return str(Version(text))
+    except InvalidVersion as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+_OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("device", {"action": "append", "help": "device to run the cases on (default: cpu)"}),
+    ("backend", {"action": "append", "help": "torch.compile backend (default: the header's)"}),
+    ("journal", {"type": Path, "help": "append one JSON line per cell to this file"}),
+    ("repeat", {"type": _positive, "metavar": "N", "help": "run each cell N times in new children"}),
+    (
+        "confirm",
+        {"type": _positive, "metavar": "N", "help": "run a cell up to N times if its verdict is not the expected one"},
+    ),
+    ("component", {"action": "append", "help": "only cases of this component"}),
+    ("symptom", {"action": "append", "help": "only cases with this symptom"}),
+    ("label", {"action": "append", "help": "only cases with this label"}),
+    ("threads", {"type": _positive, "metavar": "N", "help": "threads of torch in each cell"}),
+    ("expect-torch", {"type": _version, "metavar": "VERSION", "help": "refuse to run on any other torch release"}),
+    ("run-id", {"help": "name of the run in the journal (default: a new one)"}),
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--pt2bugs-device`` and the like; they always exist."""
+    group = parser.getgroup("pt2bugs", "PyTorch 2 compiler bugs")
+    for name, settings in _OPTIONS:
+        group.addoption(f"--pt2bugs-{name}", dest=_destination(name), **settings)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_load_initial_conftests(parser: pytest.Parser) -> Generator[None, object, object]:
+    """The short names, after every conftest.py has had its own options."""
+    result = yield
+    add_short_options(parser)
+    return result
+
+
+def add_short_options(parser: pytest.Parser) -> None:
+    """``--device`` and the like, where no other plugin has an option of that name."""
+    group = parser.getgroup("pt2bugs", "PyTorch 2 compiler bugs")
+    for name, settings in _OPTIONS:
+        with contextlib.suppress(ValueError, argparse.ArgumentError):
+            group.addoption(f"--{name}", dest=_destination(name), **settings)
+
+
+def _destination(name: str) -> str:
+    return f"pt2bugs_{name.replace('-', '_')}"
+
+
+def _option(config: pytest.Config, name: str, default: Any) -> Any:
+    value = getattr(config.option, _destination(name), None)
+    return default if value is None else value
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[_cases] = {}
+    config.stash[_warnings] = []
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    # Registered late on purpose: the plugin registered last is asked first, before pytest-forked.
+    session.config.pluginmanager.register(CellRunner(session), "pt2bugs-runner")
+
+
+_cases: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
+_warnings: pytest.StashKey[list[str]] = pytest.StashKey()
+
+
+# --- collection ---------------------------------------------------------------------------------------
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(
+    file_path: Path, parent: pytest.Collector
+) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    collected = yield
+    # A case file named on the command line would be taken for a test module as well.
+    is_case = is_case_file(file_path, parent.config.stash[_warnings].append)
+    return [CaseFile.from_parent(parent, path=file_path)] if is_case else collected
+
+
+class CaseFile(pytest.File):
+    """A case file; its items are the cells that the options ask for."""
+
+    def collect(self) -> Iterator[CellItem]:
+        config = self.config
+        try:
+            case = parse_case(self.path)
+            add_unique(config.stash[_cases], case)
+        except CaseError as error:
+            raise self.CollectError(str(error)) from None
+        filters = (tuple(_option(config, name, ())) for name in ("component", "symptom", "label"))
+        if not Selection((), *filters).matches(case):
+            return
+        asked = (tuple(_option(config, name, ())) for name in ("device", "backend"))
+        for cell in cells_of(case, *asked):
+            item: CellItem = CellItem.from_parent(self, name=cell.name, cell=cell)
+            yield item
+
+
+class CellItem(pytest.Item):
+    """One check on one device with one backend."""
+
+    def __init__(self, *, cell: Cell, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.cell = cell
+        if _has_pytest_timeout(self.config):
+            # The engine keeps the time. Without this pytest-timeout would count what is not the check's.
+            self.add_marker(pytest.mark.timeout(cell.case.timeout, method="signal", func_only=True))
+
+    def runtest(self) -> None:
+        raise RuntimeError("a cell runs in a child of the engine only")
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, self.cell.check.line - 1, self.name
+
+
+def _has_pytest_timeout(config: pytest.Config) -> bool:
+    return any(config.pluginmanager.hasplugin(name) for name in ("timeout", "pytest_timeout"))
+
+
+def _timeout_cap(config: pytest.Config) -> float:
+    """The seconds of ``--timeout`` of pytest-timeout: they cap cells as they cap tests."""
+    if not _has_pytest_timeout(config):
+        return float("inf")
+    value = config.getoption("timeout", None) or os.environ.get("PYTEST_TIMEOUT") or config.getini("timeout")
+    try:
+        seconds = float(value or 0)
+    except ValueError:
+        seconds = 0.0
+    return seconds if seconds > 0 else float("inf")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    cases = config.stash[_cases].values()
+    backends = _option(config, "backend", ())
+    if cases and backends and not any(isinstance(item, CellItem) for item in items):
+        named = {backend for case in cases for backend in case.backends}
+        asked = " ".join(f"--backend {backend}" for backend in backends)
+        raise pytest.UsageError(f"{asked}: no selected check runs there; headers name {', '.join(sorted(named))}")
+
+
+# --- running ------------------------------------------------------------------------------------------
+
+
+class CellRunner:
+    """Measures the items of a session, shows what was seen, and writes the journal."""
+
+    def __init__(self, session: pytest.Session) -> None:
+        self.session = session
+        self.config = session.config
+        self.measuring: Measuring | None = None
+        self.worker: Worker | None = None
+        self.journal: JournalWriter | None = None
+        self.verdicts: dict[Verdict, int] = {}
+        # Of workers (pytest-xdist) the one process that collects their reports writes.
+        self.is_writer = not hasattr(session.config, "workerinput")
+        path: Path | None = self._option("journal", None)
+        if path is not None and self.is_writer:
+            try:
+                self.journal = JournalWriter(path)
+            except JournalError as error:
+                raise pytest.UsageError(f"--journal {error}") from None
+
+    def _option(self, name: str, default: Any) -> Any:
+        return _option(self.config, name, default)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
+        if not isinstance(item, CellItem):
+            return None
+        item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        for report in self._run_item(item):
+            item.ihook.pytest_runtest_logreport(report=report)
+        item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+        return True
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        record: Record | None = getattr(report, "pt2bugs", None)
+        if record is None or not self.is_writer:
+            return
+        if self.journal is not None:
+            try:
+                self.journal.append(record)
+            except JournalError as error:
+                self.session.shouldstop = f"--journal {error}"
+                raise pytest.exit.Exception(f"--journal {error}", returncode=2) from None
+        if getattr(report, "pt2bugs_final", False):
+            verdict = Verdict(record["verdict"])
+            self.verdicts[verdict] = self.verdicts.get(verdict, 0) + 1
+
+    def pytest_sessionfinish(self) -> None:
+        if self.worker is not None:
+            self.worker.close()
+        if self.measuring is not None:
+            self.measuring.engine.close()
+        if self.journal is not None:
+            self.journal.close()
+            self.journal = None
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        warnings = self.config.stash[_warnings]
+        if not self.verdicts and not warnings:
+            return
+        terminalreporter.write_sep("-", "pt2bugs")
+        for text in warnings:
+            terminalreporter.write_line(f"warning: {text}")
+        if not self.verdicts:
+            return
+        counts = ", ".join(f"{n} {verdict}" for verdict in Verdict if (n := self.verdicts.get(verdict, 0)))
+        facts = self.measuring.facts if self.measuring is not None else {}
+        where = f"torch {facts['torch']}, Python {facts['python']}, {facts['cpu_capability']}: " if facts else ""
+        if self.measuring is not None and (removed := self.measuring.engine.removed):
+            terminalreporter.write_line(
+                f"kept from the cells, as they change what a compiler does: {', '.join(removed)}"
+            )
+        terminalreporter.write_line(f"{where}{sum(self.verdicts.values())} cells: {counts}")
+
+    def _measure(self, cell: Cell) -> Iterator[Measurement]:
+        if self.measuring is None or self.worker is None:
+            cells = [item.cell for item in self.session.items if isinstance(item, CellItem)]
+            threads = self._option("threads", 1)
+            settings = EngineSettings(
+                threads=threads, targets=tuple(sorted({(cell.device, cell.backend) for cell in cells}))
+            )
+            options = MeasureOptions(
+                run_id=self._option("run-id", "") or new_run_id(),
+                threads=threads,
+                repeat=self._option("repeat", 1),
+                confirm=self._option("confirm", 1),
+                timeout_cap_s=_timeout_cap(self.config),
+                torch=self._option("expect-torch", ""),
+                extras=installed_extras(),
+            )
+            self.measuring = Measuring(Engine(settings), options)
+            self.worker = self.measuring.engine.open()
+        yield from self.measuring.measure(cell, self.worker)
+
+    def _run_item(self, item: CellItem) -> Iterator[pytest.TestReport]:
+        """A report for every run of the cell; the last one has the verdict."""
+        verdict = Verdict.ERROR
+        try:
+            for one in self._measure(item.cell):
+                verdict = one.judgement.verdict
+                yield self._report(item, one)
+        except OtherTorchError as error:
+            raise pytest.exit.Exception(str(error), returncode=2) from None
+        # Reporters write the properties of a test when it is torn down.
+        yield self._teardown_report(item, verdict)
+
+    def _report(self, item: CellItem, one: Measurement) -> pytest.TestReport:
+        """The report pytest shows. A repeat that is not the last one is recorded, and shown as nothing."""
+        verdict, reason, seen = one.judgement.verdict, one.judgement.reason, one.observation
+        outcome = "passed"
+        when: Literal["setup", "call"] = "call"
+        wasxfail: str | None = None
+        longrepr: str | tuple[str, int, str] | None = None
+        if verdict is Verdict.XFAIL or (verdict is Verdict.FLAKY and item.cell.case.flaky):
+            outcome, wasxfail = "skipped", reason
+        elif verdict is Verdict.SKIP:
+            outcome, longrepr = "skipped", (str(item.path), item.cell.check.line, f"Skipped: {reason}")
+        elif verdict is Verdict.ERROR:
+            outcome, longrepr, when = "failed", f"error: {reason}\n{seen.output_tail}".strip(), "setup"
+        elif verdict is not Verdict.PASS:
+            parts = [f"{verdict}: {reason}", one.text.strip(), _output_section(seen)]
+            outcome, longrepr = "failed", "\n\n".join(part for part in parts if part)
+        if not one.final:
+            outcome, longrepr, when, wasxfail = "passed", None, "setup", None
+        report = pytest.TestReport(
+            nodeid=item.nodeid,
+            location=item.location,
+            keywords=dict.fromkeys(item.keywords, 1),
+            outcome=outcome,  # type: ignore[arg-type]
+            longrepr=longrepr,
+            when=when,
+            duration=seen.duration_s,
+            user_properties=self._properties(item, verdict),
+        )
+        if wasxfail is not None:
+            report.wasxfail = wasxfail
+        # Extra attributes travel with the report, from a pytest-xdist worker to the process that writes.
+        report.pt2bugs = dict(one.record)  # type: ignore[attr-defined]
+        report.pt2bugs_final = one.final  # type: ignore[attr-defined]
+        return report
+
+    def _properties(self, item: CellItem, verdict: Verdict) -> list[tuple[str, object]]:
+        facts = self.measuring.facts if self.measuring is not None else {}
+        return [
+            ("case", item.cell.case.id),
+            ("torch", facts.get("torch", "")),
+            ("device", item.cell.device),
+            ("backend", item.cell.backend),
+            ("verdict", str(verdict)),
+        ]
+
+    def _teardown_report(self, item: CellItem, verdict: Verdict) -> pytest.TestReport:
+        return pytest.TestReport(
+            nodeid=item.nodeid,
+            location=item.location,
+            keywords=dict.fromkeys(item.keywords, 1),
+            outcome="passed",
+            longrepr=None,
+            when="teardown",
+            user_properties=self._properties(item, verdict),
+        )
+
+
+def _output_section(seen: Observation) -> str:
+    return f"--- output of the cell (end) ---\n{seen.output_tail.strip()}" if seen.output_tail.strip() else ""

@@ -1,0 +1,58 @@
+"""The matrix as a picture: one SVG file, readable without colour."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jinja2
+import pandas as pd
+
+from pt2bugs.report.style import LOOKS, OUTCOME_LETTERS, look_of
+
+HEAD = 7
+"""Columns of the matrix table before the releases."""
+
+_CELL, _ROW, _TOP, _LETTER = 26, 17, 34, 6.7
+
+
+def matrix_svg(matrix: pd.DataFrame, title: str) -> str:
+    """`matrix` as made by `pt2bugs.results.tables.matrix_table`; `title` is drawn above it."""
+    releases = list(matrix.columns[HEAD:])
+    labels = [row_label(row) for _, row in matrix.iterrows()]
+    left = round(max((len(label) for label in labels), default=10) * _LETTER) + 16
+    rows: list[dict[str, Any]] = []
+    for label, (_, row) in zip(labels, matrix.iterrows(), strict=True):
+        cells = []
+        for release in releases:
+            letter, look = look_of(row[release])
+            cells.append(
+                {"letter": letter, "look": look, "title": f"{label} on {release}: {row[release] or 'not run'}"}
+            )
+        rows.append({"label": label, "cells": cells})
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("pt2bugs.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.get_template("matrix.svg.j2").render(
+        title=title,
+        releases=releases,
+        rows=rows,
+        left=left,
+        cell=_CELL,
+        row=_ROW,
+        top=_TOP,
+        width=max(left + _CELL * len(releases) + 10, 640),
+        height=_TOP + 20 + _ROW * len(rows) + 44,
+        looks={name: look for name, look in LOOKS.items() if name not in ("", "xfail")},
+        xfail=LOOKS["xfail"],
+        letters=OUTCOME_LETTERS,
+    )
+
+
+def row_label(row: pd.Series[Any]) -> str:
+    """A row's name: case, check, and what of device, backend and extras is not the usual."""
+    parts = [row["case"], row["check"].removeprefix("test_"), row["backend"]]
+    if row["device"] != "cpu":
+        parts.append(row["device"])
+    if row["extras"]:
+        parts.append(f"+{row['extras']}")
+    return " ".join(parts)

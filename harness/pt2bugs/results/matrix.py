@@ -1,0 +1,171 @@
+"""The matrix: the newest line of every cell, and the results folder that holds the journal and its tables.
+
+Outcomes come from the journal, expectations from the case files as they are now: a verdict is derived
+again whenever a table is made, so that editing a `[[tool.pt2bugs.bug]]` entry needs no new run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from packaging.version import InvalidVersion
+from pt2bugs.case.expectation import Where, judge, public
+from pt2bugs.case.model import Case
+from pt2bugs.case.observation import Observation
+from pt2bugs.case.words import Verdict
+from pt2bugs.results.journal import Warn, journal_files, read_journal
+from pt2bugs.results.record import Record
+
+
+class CellKey(NamedTuple):
+    """Which cell a line is about; `extras` are joined by ``+``, `torch` is public, `python` a minor version."""
+
+    case: str
+    check: str
+    device: str
+    backend: str
+    extras: str
+    torch: str
+    python: str
+
+
+def cell_key(record: Record) -> CellKey:
+    """Which cell a journal line is about."""
+    return CellKey(
+        record["case"],
+        record["check"],
+        record["device"],
+        record["backend"],
+        "+".join(record["extras"]),
+        public_or_empty(record["torch"]),
+        python_minor(record["python"]),
+    )
+
+
+@lru_cache(maxsize=4096)
+def public_or_empty(version: str) -> str:
+    """The public part of a version; empty for a text that is none."""
+    try:
+        return public(version)
+    except InvalidVersion:
+        return ""
+
+
+@lru_cache(maxsize=4096)
+def python_minor(version: str) -> str:
+    """``3.11`` for ``3.11.7``."""
+    return ".".join(version.split(".")[:2])
+
+
+def is_complete(record: Record) -> bool:
+    """Whether the line closes its cell: the last repeat, and not an error of the environment."""
+    return bool(record["repeat"] >= record["repeats"]) and record["verdict"] != Verdict.ERROR
+
+
+def where_of(record: Record) -> Where:
+    """The environment of a line, as far as expectations depend on it."""
+    return Where(
+        torch=public_or_empty(record["torch"]) or "0",
+        python=record["python"] or "0",
+        device=record["device"],
+        backend=record["backend"],
+        platform=record["platform"],
+        capability=record["cpu_capability"],
+    )
+
+
+class Consumer(Protocol):
+    """Takes the lines of a journal one by one."""
+
+    def add(self, record: Record) -> None: ...
+
+
+class NewestLines:
+    """The newest line of every cell, with its verdict by today's expectations.
+
+    A line of an older version of a case file is stale and left out. An error of the environment, or a
+    series of repeats that was cut off, counts only while the cell has nothing better.
+    """
+
+    def __init__(self, cases: Iterable[Case]) -> None:
+        self.cases = {case.id: case for case in cases}
+        self.stale: set[str] = set()
+        """Ids of cases of which lines were left out, as their file has changed since."""
+        self._found: dict[CellKey, tuple[bool, str, Record]] = {}
+        self._judged: dict[CellKey, Record] = {}
+
+    def add(self, record: Record) -> None:
+        """Take a line into account."""
+        case = self.cases.get(record["case"])
+        if case is not None and record["case_hash"] != case.hash:
+            self.stale.add(case.id)
+            return
+        key, complete, started = cell_key(record), is_complete(record), record["started"]
+        known = self._found.get(key)
+        if known is None or (complete, started) >= known[:2]:
+            self._found[key] = (complete, started, record)
+            self._judged.pop(key, None)
+
+    def lines(self) -> dict[CellKey, Record]:
+        """The lines by cell."""
+        for key, (_, _, record) in self._found.items():
+            if key not in self._judged:
+                self._judged[key] = _judge(record, self.cases.get(record["case"]))
+        return self._judged
+
+
+def _judge(record: Record, case: Case | None) -> Record:
+    if case is None or record["verdict"] in (Verdict.FLAKY, Verdict.ERROR) or not record["torch"]:
+        return record
+    if all(check.name != record["check"] for check in case.checks):
+        return record
+    verdict = str(judge(case, record["check"], where_of(record), Observation.from_dict(record)).verdict)
+    if verdict == record["verdict"]:
+        return record
+    changed = record.copy()
+    changed["verdict"] = verdict
+    return changed
+
+
+class Results:
+    """A results folder: `journal/*.jsonl` and the tables derived from it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.journal_folder = folder / "journal"
+
+    def read(self, consumers: Iterable[Consumer], warn: Warn) -> None:
+        """Hand every line of the journal to every consumer.
+
+        Raises:
+            JournalError: a journal cannot be read, or is of a newer schema.
+        """
+        takers = [consumer.add for consumer in consumers]
+        for record in read_journal(journal_files(self.journal_folder, warn), warn):
+            for take in takers:
+                take(record)
+
+    def load(self, cases: Iterable[Case], warn: Warn) -> NewestLines:
+        """The newest line of every cell.
+
+        Raises:
+            JournalError: a journal cannot be read, or is of a newer schema.
+        """
+        newest = NewestLines(cases)
+        self.read([newest], warn)
+        return newest
+
+    def derive(self, newest: NewestLines) -> None:
+        """Write `cells.csv` and `matrix.csv` anew, each whole or not at all.
+
+        Raises:
+            JournalError: a table cannot be written; the one that was there stays.
+        """
+        from pt2bugs.results.tables import cells_table, matrix_table, write_csv
+
+        cells = cells_table(newest.lines())
+        write_csv(cells, self.folder / "cells.csv")
+        write_csv(matrix_table(cells, newest.cases.values()), self.folder / "matrix.csv")

@@ -1,0 +1,123 @@
+"""The tables derived from the newest lines: `cells.csv` and `matrix.csv`, as pandas tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from packaging.version import Version
+from pt2bugs.case.model import Case
+from pt2bugs.case.words import Verdict
+from pt2bugs.files import write_text
+from pt2bugs.results.matrix import CellKey
+from pt2bugs.results.record import Record
+from pt2bugs.results.writer import JournalError
+
+CELL_COLUMNS = [
+    "case",
+    "check",
+    "device",
+    "backend",
+    "extras",
+    "torch",
+    "python",
+    "outcome",
+    "verdict",
+    "error_type",
+    "message",
+    "signal",
+    "graphs",
+]
+
+
+ROW = ["case", "check", "device", "backend", "extras"]
+"""What makes a row of the matrix."""
+
+
+@lru_cache(maxsize=4096)
+def version_key(version: str) -> Version:
+    return Version(version or "0")
+
+
+def sorted_keys(lines: Iterable[CellKey]) -> list[CellKey]:
+    """Cells by case, check, device, backend and extras, then in version order."""
+    keys = list(lines)
+    # A few dozen versions among many cells: put them in order once.
+    versions = sorted({version for key in keys for version in key[5:]}, key=lambda text: (version_key(text), text))
+    place = {version: number for number, version in enumerate(versions)}
+    return sorted(keys, key=lambda key: (*key[:5], place[key[5]], place[key[6]]))
+
+
+def cells_table(lines: dict[CellKey, Record]) -> pd.DataFrame:
+    """One row per cell, sorted, with the columns of `cells.csv`."""
+    keys = sorted_keys(lines)
+    records: list[Any] = [lines[key] for key in keys]
+    columns = {name: [key[place] for key in keys] for place, name in enumerate(CELL_COLUMNS[:6])}
+    columns |= {name: [record[name] for record in records] for name in CELL_COLUMNS[6:]}
+    return pd.DataFrame(columns, columns=CELL_COLUMNS).astype({"graphs": "Int64"})
+
+
+def matrix_value(verdict: str, outcome: str) -> str:
+    """A cell of the matrix: the verdict, and how it failed where it failed as documented."""
+    return f"xfail:{outcome}" if verdict == Verdict.XFAIL else verdict
+
+
+def matrix_table(cells: pd.DataFrame, cases: Iterable[Case]) -> pd.DataFrame:
+    """One row per check x device x backend x extras, one column per release in version order.
+
+    A release run with several Pythons shows the newest Python on which it gave an answer.
+    """
+    known = {case.id: case for case in cases}
+    cells = cells[cells["torch"] != ""]
+    releases = sorted(cells["torch"].unique(), key=version_key)
+    head = ["case", "check", "component", "symptom", "device", "backend", "extras"]
+    if cells.empty:
+        return pd.DataFrame(columns=head)
+    values = [matrix_value(v, o) for v, o in zip(cells["verdict"], cells["outcome"], strict=True)]
+    wide = (
+        cells.assign(value=values, answers=cells["verdict"] != Verdict.ERROR)
+        .sort_values("answers", kind="stable")
+        .drop_duplicates([*ROW, "torch"], keep="last")
+        .pivot(index=ROW, columns="torch", values="value")
+        .reindex(columns=releases)
+        .fillna("")
+        .sort_index()
+        .reset_index()
+    )
+    for position, attribute in ((2, "component"), (3, "symptom")):
+        column = [getattr(known[id_], attribute) if id_ in known else "" for id_ in wide["case"]]
+        wide.insert(position, attribute, column)
+    wide.columns.name = None
+    return wide[[*head, *releases]]
+
+
+def write_csv(table: pd.DataFrame, path: Path) -> None:
+    """Write beside and rename, so that a reader sees the old table or the new one.
+
+    Raises:
+        JournalError: it cannot be written.
+    """
+    try:
+        write_text(path, csv_text(table))
+    except OSError as error:
+        raise JournalError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+_FORMULA = frozenset("=+-@\t\r")
+
+
+def csv_text(table: pd.DataFrame) -> str:
+    """CSV with one header line, in which no text starts a formula when a spreadsheet opens it.
+
+    Such a text gets an apostrophe in front, which spreadsheets take as "this is text".
+    """
+
+    safe = {
+        name: [f"'{value}" if isinstance(value, str) and value[:1] in _FORMULA else value for value in column.tolist()]
+        for name, column in table.items()
+    }
+    text: str = pd.DataFrame(safe, dtype=object).to_csv(index=False, lineterminator="\n")
+    return text

@@ -1,0 +1,75 @@
+"""Writes the journal: append-only JSON lines, one object for each run of a cell. All else derives from it."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+from pathlib import Path
+
+from pt2bugs.errors import InputError
+from pt2bugs.results.record import KEYS, OPTIONAL_KEYS, Record
+
+
+class JournalError(InputError):
+    """A journal that cannot be written or read.
+
+    Cause: a folder that is not writable, a full disk, a file of a newer schema.
+    Remedy: the message says which file and what to do; lines already recorded are untouched.
+    """
+
+
+class JournalWriter:
+    """Appends records to one file; whole lines only, also beside other writers of the same file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise _unwritable(path, error) from None
+
+    def append(self, record: Record) -> None:
+        """Write one line and hand it to the system before returning.
+
+        Raises:
+            JournalError: it could not be written; the file is as it was.
+        """
+        line = as_line(record)
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX)
+            try:
+                self._append_line(line)
+            finally:
+                fcntl.flock(self._fd, fcntl.LOCK_UN)
+        except OSError as error:
+            raise _unwritable(self.path, error) from None
+
+    def _append_line(self, line: bytes) -> None:
+        end = os.lseek(self._fd, 0, os.SEEK_END)
+        # A writer killed in the middle of a line leaves a torn one: keep ours apart from it.
+        torn = end > 0 and os.pread(self._fd, 1, end - 1) != b"\n"
+        data = (b"\n" if torn else b"") + line + b"\n"
+        try:
+            if os.write(self._fd, data) != len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # noqa: TRY301
+        except OSError:
+            with contextlib.suppress(OSError):  # a device has no length
+                os.ftruncate(self._fd, end)
+            raise
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+
+def as_line(record: Record) -> bytes:
+    """A record as JSON on one line, without the line's end; keys in their order."""
+    kept = {key: record[key] for key in (*KEYS, *OPTIONAL_KEYS) if key in record}  # type: ignore[literal-required]
+    return json.dumps(kept, ensure_ascii=False).encode(errors="replace")
+
+
+def _unwritable(path: Path, error: OSError) -> JournalError:
+    return JournalError(f"{path}: cannot be written: {error.strerror}; free space or choose another folder")

@@ -1,0 +1,320 @@
+"""Measures a cell: as often as asked, each time in a new child, with a verdict on all runs together.
+
+Part of the half that runs inside every environment: the pytest plugin measures in the user's own.
+"""
+
+from __future__ import annotations
+
+import platform
+import signal
+import threading
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any
+
+from packaging.version import Version
+from pt2bugs.case.cells import Cell
+from pt2bugs.case.expectation import Judgement, Where, elsewhere, is_available, judge, public
+from pt2bugs.case.observation import MESSAGE_LIMIT, OUTPUT_LIMIT, Observation, bounded
+from pt2bugs.case.words import EXPECTED, Outcome, Verdict
+from pt2bugs.engine import warmup
+from pt2bugs.engine.client import Engine, EngineError, Worker
+from pt2bugs.engine.normalize import Normalizer
+from pt2bugs.engine.protocol import (
+    EXIT_S,
+    GRACE_S,
+    MAX_PROCESSES,
+    START_S,
+    ChildExit,
+    Limits,
+    StopReason,
+)
+from pt2bugs.errors import InputError
+from pt2bugs.results.record import Record, new_record
+
+_signal_names = {number.value: number.name for number in signal.Signals}
+_BAD_ALLOC = "terminate called after throwing an instance of 'std::bad_alloc'"
+
+
+class OtherTorchError(InputError):
+    """The environment imports another torch than the one asked for. Nothing is run there."""
+
+
+@dataclass(frozen=True)
+class MeasureOptions:
+    """How cells are measured.
+
+    Args:
+        repeat: runs of each cell; `confirm`: runs of one whose first verdict is unexpected.
+        timeout_cap_s: seconds that no check may take longer, whatever its header says.
+        torch: the only release that is measured; empty: whichever there is.
+        python: its version, for lines of an environment that does not start.
+        build: what tells this build of torch from others, where it does not stand for a release.
+    """
+
+    run_id: str
+    threads: int = 1
+    repeat: int = 1
+    confirm: int = 1
+    timeout_cap_s: float = float("inf")
+    torch: str = ""
+    python: str = field(default_factory=platform.python_version)
+    extras: tuple[str, ...] = ()
+    build: str = ""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One run of a cell. `text` is the traceback; the last run of a series is `final` and has the verdict on all."""
+
+    observation: Observation
+    judgement: Judgement
+    text: str
+    record: Record
+    final: bool
+
+
+@dataclass
+class _CanaryResult:
+    """What the canary of a device and backend said: healthy, absent or broken, with its words."""
+
+    outcome: Outcome
+    words: str = ""
+    device_name: str = ""
+    needs: dict[str, list[str]] | None = None
+
+
+class Measuring:
+    """Measures cells in one environment; several threads may do so at once, each with a worker of its own."""
+
+    def __init__(self, engine: Engine, options: MeasureOptions) -> None:
+        self.engine, self.options = engine, options
+        self.failure = ""
+        """Why no cell can be measured here, once that is known."""
+        self._canaries: dict[tuple[str, str], _CanaryResult] = {}
+        self._canary_locks: dict[tuple[str, str], threading.Lock] = {}
+        self._lock = threading.Lock()
+        self._normalizer = Normalizer({})
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What is known of the environment; empty before torch was imported."""
+        return self.engine.facts
+
+    def measure(self, cell: Cell, worker: Worker) -> Iterator[Measurement]:
+        """Run the cell as often as asked.
+
+        Raises:
+            OtherTorchError: the environment imports another torch than the options name.
+        """
+        seen: list[tuple[Observation, Judgement]] = []
+        wanted = self.options.repeat
+        while len(seen) < wanted:
+            started = datetime.now(timezone.utc)
+            observation, text = self._observe(cell, worker)
+            observation.message = self._normalizer.hide(observation.message, cell.case.path)
+            observation.output_tail = self._normalizer.hide(observation.output_tail, cell.case.path)
+            judgement = judge(cell.case, cell.check.name, self._where(cell), observation)
+            seen.append((observation, judgement))
+            if len(seen) == 1 and judgement.verdict not in {*EXPECTED, Verdict.ERROR}:
+                wanted = max(wanted, self.options.confirm)
+            final = len(seen) == wanted
+            if final and wanted > 1:
+                observation, judgement = _weigh(seen)
+            record = self._record(cell, observation, judgement, started, len(seen), wanted)
+            yield Measurement(observation, judgement, text, record, final)
+
+    def _observe(self, cell: Cell, worker: Worker) -> tuple[Observation, str]:
+        """What one child showed, and its failure as text."""
+        case = cell.case
+        if case.extra and case.extra not in self.options.extras:
+            words = f"needs the extra {case.extra!r}: pt2bugs run {case.id} --extra {case.extra}"
+            return Observation(Outcome.SKIP, message=words), ""
+        try:
+            self._start()
+        except EngineError as error:
+            return Observation(Outcome.ERROR, message=f"the environment is broken: {error}"), ""
+        if not is_available(case, public(self.facts["torch"])):
+            return Observation(Outcome.SKIP, message=f"needs torch {case.requires_torch}"), ""
+        if why := elsewhere(case, cell.check.name, self._where(cell)):
+            return Observation(Outcome.SKIP, message=why), ""
+        canary = self._canary(cell.device, cell.backend, worker)
+        if canary.outcome is not Outcome.PASS:
+            return Observation(canary.outcome, message=canary.words), ""
+        if canary.needs is not None:
+            worker.provide(f"{cell.device} {cell.backend}", canary.needs)
+        timeout_s = min(case.timeout, self.options.timeout_cap_s)
+        memory = case.memory if cell.device == "cpu" else None
+        try:
+            ended = worker.run(self._request(cell, timeout_s), Limits(timeout_s, memory))
+        except EngineError as error:
+            return Observation(Outcome.ERROR, message=str(error)), ""
+        return observe_exit(ended, timeout_s, case.memory)
+
+    def _start(self) -> None:
+        """Start the engine, if it does not run.
+
+        Raises:
+            EngineError: it cannot be started; asked again, it says so without another try.
+            OtherTorchError: it imports another torch than asked for.
+        """
+        with self._lock:
+            if self.failure:
+                raise EngineError(self.failure)
+            try:
+                facts = self.engine.start()
+            except EngineError as error:
+                self.failure = str(error)
+                raise
+            self._normalizer = Normalizer(facts["paths"])
+        asked = self.options.torch
+        if asked and Version(public(facts["torch"])) != Version(asked):
+            words = f"asked for torch {asked}, but this environment imports torch {facts['torch']}; nothing was run"
+            raise OtherTorchError(words)
+
+    def _request(self, cell: Cell, timeout_s: float) -> dict[str, Any]:
+        given = {"device": cell.device, "backend": cell.backend}
+        return {
+            "kind": "check",
+            "path": str(cell.case.path.resolve()),
+            "check": cell.check.name,
+            "arguments": {name: given[name] for name in cell.check.parameters},
+            "device": cell.device,
+            "threads": self.options.threads,
+            "timeout_s": timeout_s,
+            "compiles": cell.case.compiles,
+            "isolation": cell.case.isolation,
+            "env": dict(cell.case.env),
+        }
+
+    def _canary(self, device: str, backend: str, worker: Worker) -> _CanaryResult:
+        with self._lock:
+            lock = self._canary_locks.setdefault((device, backend), threading.Lock())
+        with lock:
+            known = self._canaries.get((device, backend))
+            if known is None:
+                known = self._canaries[device, backend] = self._run_canary(device, backend, worker)
+            return known
+
+    def _run_canary(self, device: str, backend: str, worker: Worker) -> _CanaryResult:
+        known = warmup.is_known(self.facts, device, backend)
+        request = {"kind": "canary", "device": device, "backend": backend, "train": not known}
+        try:
+            ended = worker.run(request, Limits(START_S, None))
+        except EngineError as error:
+            return _CanaryResult(Outcome.ERROR, f"canary: {error}")
+        report = ended.frames.get("report")
+        if report is None:
+            seen, _ = observe_exit(ended, START_S, 0)
+            return _CanaryResult(Outcome.ERROR, f"canary on {device} with {backend}: {seen.summary}")
+        if "absent" in report:
+            return _CanaryResult(Outcome.SKIP, report["absent"])
+        if "failed" in report:
+            return _CanaryResult(Outcome.ERROR, f"canary on {device} with {backend}: {report['failed']}")
+        needs = {"modules": report["modules"]}
+        if not known:
+            warmup.remember(self.facts, device, backend, needs)
+        return _CanaryResult(Outcome.PASS, device_name=report["device_name"], needs=needs)
+
+    def _where(self, cell: Cell) -> Where:
+        facts = self.facts
+        return Where(
+            torch=public(facts["torch"]) if facts else "0",
+            python=facts.get("python", "0"),
+            device=cell.device,
+            backend=cell.backend,
+            platform=facts.get("platform", ""),
+            capability=facts.get("cpu_capability", ""),
+        )
+
+    def _record(
+        self, cell: Cell, seen: Observation, judgement: Judgement, started: datetime, repeat: int, repeats: int
+    ) -> Record:
+        canary = self._canaries.get((cell.device, cell.backend))
+        facts = {
+            # Where torch did not even import, the line still says which environment is broken.
+            "torch": self.options.torch,
+            "python": self.options.python,
+            **self.facts,
+            "device_name": canary.device_name if canary else "",
+        }
+        return new_record(
+            cell, seen, judgement.verdict, facts,
+            run_id=self.options.run_id, started=started, extras=self.options.extras,
+            repeat=repeat, repeats=repeats, build=self.options.build,
+        )  # fmt: skip
+
+
+def _weigh(seen: list[tuple[Observation, Judgement]]) -> tuple[Observation, Judgement]:
+    """The verdict on all repeats together: what they agree on, or flaky with n/k.
+
+    An error of the environment among them is no disagreement; it spoils the series.
+    """
+    observation, judgement = seen[-1]
+    for spoilt, error in seen:
+        if error.verdict is Verdict.ERROR:
+            return spoilt, error
+    if len({(one.verdict, other.outcome) for other, one in seen}) == 1:
+        return observation, judgement
+    kinds = [str(one.outcome) if one.outcome is not Outcome.CRASH else f"crash {one.signal}" for one, _ in seen]
+    counts = ", ".join(f"{kind} {kinds.count(kind)}/{len(kinds)}" for kind in dict.fromkeys(kinds))
+    reason = f"repeats disagree: {counts}"
+    observation.message = bounded(f"{reason}\n{observation.message}".strip(), MESSAGE_LIMIT)
+    return observation, Judgement(Verdict.FLAKY, reason, judgement.bug)
+
+
+def observe_exit(ended: ChildExit, timeout_s: float, memory_mib: int) -> tuple[Observation, str]:
+    """What a child's end means: its report if it made one and left in peace, else how it was ended."""
+    report = ended.frames.get("report")
+    clean = ended.signal is None and ended.exit_status == 0 and ended.stopped is None
+    if report is not None and clean and "observation" in report:
+        seen = Observation.from_dict(report["observation"])
+        text = report["text"]
+    else:
+        seen, text = _observe_death(ended, timeout_s, memory_mib), ""
+        seen.duration_s = ended.duration_s
+        seen.signal = _signal_names.get(ended.signal or 0, str(ended.signal or ""))
+    seen.exit_status = ended.exit_status
+    seen.peak_rss_mb = ended.peak_rss_mb
+    seen.output_tail = bounded(ended.output_tail[-OUTPUT_LIMIT:], OUTPUT_LIMIT)
+    return seen, text
+
+
+def _observe_death(ended: ChildExit, timeout_s: float, memory_mib: int) -> Observation:
+    if ended.stopped is StopReason.SETUP:
+        return Observation(Outcome.ERROR, message=f"the cell could not be set up: {ended.detail}")
+    if ended.stopped is StopReason.OUTSIDE:
+        return Observation(Outcome.ERROR, message=f"ended from outside: {ended.detail}")
+    if ended.stopped is StopReason.LOST:
+        words = f"the check took the process that supervises it along: {ended.detail}"
+        return Observation(Outcome.CRASH, message=words)
+    outcome, words = _how_it_ended(ended, timeout_s, memory_mib)
+    if "started" not in ended.frames:
+        return Observation(Outcome.ERROR, message=f"the check had not started: {words}")
+    return Observation(outcome, message=words)
+
+
+def _how_it_ended(ended: ChildExit, timeout_s: float, memory_mib: int) -> tuple[Outcome, str]:
+    if ended.stopped is StopReason.DEADLINE:
+        return Outcome.TIMEOUT, f"still running {GRACE_S:g} s after its timeout of {timeout_s:g} s; killed"
+    if ended.stopped is StopReason.EXIT:
+        return Outcome.TIMEOUT, f"the check had ended, but its process was still there {EXIT_S:g} s later; killed"
+    if ended.stopped is StopReason.START:
+        return Outcome.TIMEOUT, f"nothing happened for {START_S:g} s; killed"
+    if ended.stopped is StopReason.MEMORY:
+        return Outcome.OOM, f"over its limit of {memory_mib} MiB; killed"
+    if ended.stopped is StopReason.PROCESSES:
+        return Outcome.CRASH, f"more than {MAX_PROCESSES} processes; killed"
+    if ended.signal is not None:
+        name = _signal_names.get(ended.signal, str(ended.signal))
+        if ended.signal == signal.SIGABRT and _BAD_ALLOC in ended.output_tail:
+            return Outcome.OOM, f"died by {name} after std::bad_alloc"
+        return Outcome.CRASH, f"died by {name}"
+    return Outcome.CRASH, f"left with status {ended.exit_status} without reporting"
+
+
+def new_run_id() -> str:
+    """A name for a run: sortable by time, unique."""
+    return f"{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:8]}"

@@ -1,0 +1,112 @@
+"""What is to be run: which cells each environment still owes, and in which order jobs take them."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pt2bugs.case.cells import Cell
+from pt2bugs.envs.environment import Key
+from pt2bugs.results.matrix import CellKey, is_complete
+from pt2bugs.results.record import Record
+
+
+@dataclass(frozen=True)
+class Target:
+    """An environment to run in: one to be made from its key, or an interpreter that exists (`python` set).
+
+    `build` tells a build of torch from others, where the interpreter does not stand for a release.
+    """
+
+    key: Key
+    python: Path | None = None
+    build: str = ""
+
+    def __str__(self) -> str:
+        name = f"torch {self.build or self.key.torch}"
+        return name + "".join(f" +{extra}" for extra in self.key.extras)
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How cells are run. `jobs` is how many cells run at once."""
+
+    jobs: int = 1
+    repeat: int = 1
+    confirm: int = 1
+    threads: int = 1
+
+
+@dataclass
+class Work:
+    """The cells one environment still owes; `failure` says why it could not answer them."""
+
+    target: Target
+    cells: list[Cell]
+    failure: str = ""
+    seconds: float = 0.0
+
+
+def answered(lines: Mapping[CellKey, Record], target: Target, cell: Cell) -> Record | None:
+    """The journal line that makes running the cell unnecessary, if there is one."""
+    record = line_of(lines, target, cell)
+    return record if record is not None and is_complete(record) else None
+
+
+def line_of(lines: Mapping[CellKey, Record], target: Target, cell: Cell) -> Record | None:
+    """The newest line of a cell, an error of its environment included. A line of another build is none."""
+    key = target.key
+    record = lines.get(CellKey(*cell.key, "+".join(key.extras), key.torch, key.python))
+    return record if record is not None and record.get("build", "") == target.build else None
+
+
+def belongs(cell: Cell, key: Key) -> bool:
+    """Whether a cell is run in that environment.
+
+    An environment with extras is there for the cases that need them; all others are answered without.
+    """
+    return cell.case.extra in key.extras if key.extras else not cell.case.extra
+
+
+def missing(
+    targets: Iterable[Target], cells: Sequence[Cell], lines: Mapping[CellKey, Record], *, rerun: bool = False
+) -> list[Work]:
+    """What is to be run: per target the cells that the journal does not answer, empty ones left out."""
+    work = []
+    for target in targets:
+        wanted = [
+            cell for cell in cells if belongs(cell, target.key) and (rerun or answered(lines, target, cell) is None)
+        ]
+        if wanted:
+            work.append(Work(target, wanted))
+    return work
+
+
+@dataclass
+class CellQueue:
+    """The cells of one environment, taken from both ends.
+
+    Cells of one backend, which need the same canary and cost alike, stand together; what may hang comes last. Every
+    second job takes from the other end, so that two jobs pay for different canaries.
+    """
+
+    cells: deque[Cell] = field(default_factory=deque)
+
+    @classmethod
+    def of(cls, cells: Iterable[Cell]) -> CellQueue:
+        ordered = sorted(cells, key=lambda cell: (cell.case.symptom == "hang", cell.device, cell.backend))
+        return cls(deque(ordered))
+
+    def take(self, *, from_the_end: bool) -> Cell | None:
+        """The next cell; None if all have been taken."""
+        if not self.cells:
+            return None
+        return self.cells.pop() if from_the_end else self.cells.popleft()
+
+
+def default_jobs(threads: int = 1) -> int:
+    """As many cells at once as there are cores, or fewer where a cell has several threads."""
+    return max(1, len(os.sched_getaffinity(0)) // threads)
