@@ -13,10 +13,13 @@ import signal
 import sys
 import threading
 from collections.abc import Sequence
+from dataclasses import fields
+from types import ModuleType
+from typing import Any
 
 from pt2bugs import __version__
 from pt2bugs.commands import NOTHING, OK, USAGE
-from pt2bugs.commands.common import say
+from pt2bugs.commands.console import say
 from pt2bugs.errors import NothingSelected, Pt2bugsError
 
 COMMANDS = {
@@ -39,12 +42,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     argv = sys.argv[1:] if argv is None else list(argv)
     try:
-        arguments = _parse(argv)
+        module, arguments = _parse(argv)
         if threading.current_thread() is threading.main_thread():
             # As Ctrl-C: what runs is ended, folders are removed, and the user is told.
             for number in (signal.SIGTERM, signal.SIGHUP):
                 signal.signal(number, _stop)
-        return int(arguments.run(arguments))
+        return int(module.run(_options_of(module, arguments)))
     except NothingSelected as error:
         say(f"pt2bugs: {error}")
         return NOTHING
@@ -64,7 +67,13 @@ def _stop(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def _parse(argv: Sequence[str]) -> argparse.Namespace:
+def _options_of(module: ModuleType, arguments: argparse.Namespace) -> Any:
+    """The values of the command line as the command takes them."""
+    return module.Options(**{field.name: getattr(arguments, field.name) for field in fields(module.Options)})
+
+
+def _parse(argv: Sequence[str]) -> tuple[ModuleType, argparse.Namespace]:
+    """The module of the command asked for, and its arguments."""
     parser = argparse.ArgumentParser(
         prog="pt2bugs",
         description="Documented PyTorch 2 compiler bugs, measured per torch release and device.",
@@ -78,9 +87,9 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
         if name == asked:
             module = importlib.import_module(f"pt2bugs.commands.{name}")
             module.add_arguments(sub)
-            sub.set_defaults(run=module.run)
-            return _parse_command(sub, argv[1:])
-    return parser.parse_args(argv)
+            return module, _parse_command(sub, argv[1:])
+    parser.parse_args(argv)
+    raise SystemExit("argparse ends the process where no command was named")
 
 
 def _parse_command(parser: argparse.ArgumentParser, argv: Sequence[str]) -> argparse.Namespace:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -17,21 +18,17 @@ from pt2bugs.bisect.search import State, Transition
 from pt2bugs.case.cells import Cell
 from pt2bugs.case.words import Verdict
 from pt2bugs.commands import OK, UNEXPECTED
-from pt2bugs.commands.common import (
+from pt2bugs.commands.console import print_json, say, warn
+from pt2bugs.commands.options import (
+    ResultsOptions,
+    RunningOptions,
+    SelectionOptions,
     add_results,
     add_run,
     add_selection,
-    known_extras,
-    open_results,
-    package_sources,
-    print_json,
-    run_options,
-    say,
-    select_cases,
-    select_cells,
-    targets_for,
-    warn,
 )
+from pt2bugs.commands.selection import open_results, select_cases, select_cells
+from pt2bugs.commands.targets import known_extras, package_sources, run_options, targets_for
 from pt2bugs.envs.environment import EnvironmentFailure, Key
 from pt2bugs.envs.extras import EXTRAS
 from pt2bugs.envs.releases import Release, ReleaseError, known_releases, minors, parse_request, select_releases
@@ -41,6 +38,18 @@ from pt2bugs.run.progress import progress_of_cells
 from pt2bugs.run.schedule import Target, belongs
 
 COMPARE = "https://github.com/pytorch/pytorch/compare/{}...{}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(SelectionOptions, ResultsOptions, RunningOptions):
+    """What the command takes."""
+
+    torch: Sequence[str] = ()
+    patches: bool = False
+    candidates: bool = False
+    thorough: bool = False
+    offline: bool = False
+    json: bool = False
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,44 +71,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the answers as JSON")
 
 
-def run(arguments: argparse.Namespace) -> int:
-    corpus, cases = select_cases(arguments)
-    extras = known_extras(arguments.extra)
-    parse_request(arguments.torch)
-    cells = [cell for cell in select_cells(arguments, cases) if belongs(cell, Key("", "", extras))]
+def run(options: Options) -> int:
+    corpus, cases = select_cases(options)
+    extras = known_extras(options.extra)
+    parse_request(options.torch)
+    cells = [cell for cell in select_cells(options, cases) if belongs(cell, Key("", "", extras))]
     if not cells:
         wanted = sorted({case.extra for case in cases if case.extra})
         with_extra = f"; they need --extra {' or '.join(wanted)}" if wanted and not extras else ""
         raise NothingSelected(f"nothing selected: the selected cases have no check here{with_extra}")
-    results = open_results(arguments)
-    evidence = Evidence.load(results, corpus, warn, arguments.python)
-    releases = range_of(arguments, _known(arguments, evidence, cells))
-    bisection = Bisection(
-        cells, _targets(arguments, releases, evidence), results, evidence, thorough=arguments.thorough
-    )
+    results = open_results(options)
+    evidence = Evidence.load(results, corpus, warn, options.python)
+    releases = range_of(options, _known(options, evidence, cells))
+    bisection = Bisection(cells, _targets(options, releases, evidence), results, evidence, thorough=options.thorough)
     try:
-        if not arguments.offline:
-            store = Store(package_sources(arguments))
-            bisection.run(store, run_options(arguments), progress_of_cells, say)
+        if not options.offline:
+            store = Store(package_sources(options))
+            bisection.run(store, run_options(options), progress_of_cells, say)
             if bisection.cost.visited:
                 results.derive(evidence.newest)
     except KeyboardInterrupt:
-        _print(bisection, arguments)
+        _print(bisection, options)
         raise
-    _print(bisection, arguments)
+    _print(bisection, options)
     return OK if all(_is_expected(history) for history in bisection.histories) else UNEXPECTED
 
 
 # --- the range ----------------------------------------------------------------------------------------
 
 
-def _known(arguments: argparse.Namespace, evidence: Evidence, cells: Sequence[Cell]) -> list[Release]:
-    if arguments.offline:
+def _known(options: Options, evidence: Evidence, cells: Sequence[Cell]) -> list[Release]:
+    if options.offline:
         return [Release(version, ()) for version in evidence.releases(cells)]
-    return known_releases(package_sources(arguments), warn)
+    return known_releases(package_sources(options), warn)
 
 
-def range_of(arguments: argparse.Namespace, releases: Sequence[Release]) -> list[Release]:
+def range_of(options: Options, releases: Sequence[Release]) -> list[Release]:
     """The releases that take part, oldest first.
 
     Raises:
@@ -107,16 +114,16 @@ def range_of(arguments: argparse.Namespace, releases: Sequence[Release]) -> list
         InputError: fewer than two releases: nothing can change.
     """
     chosen: set[Release] = set()
-    words = arguments.torch or ["all" if arguments.patches else "minors"]
+    words = options.torch or ["all" if options.patches else "minors"]
     for word, request in zip(words, parse_request(words), strict=True):
-        found = _matching(word, request, releases, candidates=arguments.candidates)
-        if word == "minors" or (isinstance(request, SpecifierSet) and not arguments.patches):
+        found = _matching(word, request, releases, candidates=options.candidates)
+        if word == "minors" or (isinstance(request, SpecifierSet) and not options.patches):
             found = [*minors(found), *(release for release in found if release.version.is_prerelease)]
         chosen.update(found)
     if len(chosen) < 2:
-        words_ = " ".join(arguments.torch) or "minors"
+        words_ = " ".join(options.torch) or "minors"
         only = next(iter(chosen))
-        hint = "" if arguments.patches else "; --patches takes every patch release"
+        hint = "" if options.patches else "; --patches takes every patch release"
         raise InputError(f"--torch {words_}: only torch {only} is in this range, a bisection needs two{hint}")
     return sorted(chosen)
 
@@ -134,19 +141,19 @@ def _matching(word: str, request: object, releases: Sequence[Release], *, candid
     return [*found, *pool]
 
 
-def _targets(arguments: argparse.Namespace, releases: Sequence[Release], evidence: Evidence) -> dict[str, Target | str]:
+def _targets(options: Options, releases: Sequence[Release], evidence: Evidence) -> dict[str, Target | str]:
     """The environment of each release, or why there is none."""
     targets: dict[str, Target | str] = {}
-    extras = known_extras(arguments.extra)
+    extras = known_extras(options.extra)
     for release in releases:
         unmade = [name for name in extras if EXTRAS[name].requirements_for(str(release)) is None]
-        if arguments.offline:
-            targets[str(release)] = Target(Key(str(release), arguments.python or evidence.python_of(release), extras))
+        if options.offline:
+            targets[str(release)] = Target(Key(str(release), options.python or evidence.python_of(release), extras))
         elif unmade:
             targets[str(release)] = f"the extra {unmade[0]} is not made for it"
         else:
             try:
-                targets[str(release)] = targets_for(arguments, [release])[0]
+                targets[str(release)] = targets_for(options, [release])[0]
             except EnvironmentFailure as error:
                 targets[str(release)] = str(error)
     if all(isinstance(target, str) for target in targets.values()):
@@ -172,10 +179,10 @@ def _surprises(history: CheckHistory) -> dict[str, str]:
     }
 
 
-def _print(bisection: Bisection, arguments: argparse.Namespace) -> None:
+def _print(bisection: Bisection, options: Options) -> None:
     cost = bisection.cost
-    if arguments.json:
-        answers = [answer_of(history, bisection, arguments) for history in bisection.histories]
+    if options.json:
+        answers = [answer_of(history, bisection, options) for history in bisection.histories]
         spent = {
             "environments": cost.visited,
             "installed": cost.installed,
@@ -185,18 +192,18 @@ def _print(bisection: Bisection, arguments: argparse.Namespace) -> None:
         }
         print_json({"answers": answers, "cost": spent})
     else:
-        print("\n\n".join(text_of(history, bisection, arguments) for history in bisection.histories))
+        print("\n\n".join(text_of(history, bisection, options) for history in bisection.histories))
     if cost.visited:
         say(
             f"{cost.cells} cells in {len(cost.visited)} environments, {cost.installed} of them installed now; "
             f"the checks one by one would have asked for {cost.alone} environments: "
             f"{max(0, cost.alone - len(cost.visited))} saved"
         )
-    elif not arguments.offline:
+    elif not options.offline:
         say("answered by the journal, nothing was run")
 
 
-def answer_of(history: CheckHistory, bisection: Bisection, arguments: argparse.Namespace) -> dict[str, Any]:
+def answer_of(history: CheckHistory, bisection: Bisection, options: Options) -> dict[str, Any]:
     """The answer for machines."""
     cell, search = history.cell, history.search
     return {
@@ -204,17 +211,17 @@ def answer_of(history: CheckHistory, bisection: Bisection, arguments: argparse.N
         "check": cell.check.name,
         "device": cell.device,
         "backend": cell.backend,
-        "extras": list(known_extras(arguments.extra)),
+        "extras": list(known_extras(options.extra)),
         "decided": history.is_decided,
         "summary": _summary(history),
         "releases": {release: str(search.states[release]) for release in search.versions if release in search.states},
         "cannot_say": history.unusable,
         "surprises": _surprises(history),
-        "transitions": [_transition(one, history, arguments) for one in search.transitions()],
+        "transitions": [_transition(one, history, options) for one in search.transitions()],
     }
 
 
-def _transition(one: Transition[str], history: CheckHistory, arguments: argparse.Namespace) -> dict[str, Any]:
+def _transition(one: Transition[str], history: CheckHistory, options: Options) -> dict[str, Any]:
     gits = {side: history.findings[side].record["torch_git"] for side in (one.before, one.after)}
     documented, fits = _documented(one, history)
     return {
@@ -232,7 +239,7 @@ def _transition(one: Transition[str], history: CheckHistory, arguments: argparse
         "sure": history.is_sure(one),
         "documented_fix": documented,
         "fits_header": fits,
-        "reproduce": [_reproduce(history.cell, side, arguments) for side in (one.before, one.after)],
+        "reproduce": [_reproduce(history.cell, side, options) for side in (one.before, one.after)],
     }
 
 
@@ -243,14 +250,14 @@ def _documented(one: Transition[str], history: CheckHistory) -> tuple[str, bool]
     return ("" if one.introduced else history.cell.case.fix), fits
 
 
-def _reproduce(cell: Cell, release: str, arguments: argparse.Namespace) -> str:
+def _reproduce(cell: Cell, release: str, options: Options) -> str:
     words = ["pt2bugs", "run", cell.case.id, "--torch", release, "--device", cell.device, "--backend", cell.backend]
     for option, values in (
-        ("--extra", arguments.extra),
-        ("--index", [arguments.index] if arguments.index else []),
-        ("--find-links", arguments.find_links),
-        ("--python", [arguments.python] if arguments.python else []),
-        ("--cases", [str(path) for path in arguments.cases]),
+        ("--extra", options.extra),
+        ("--index", [options.index] if options.index else []),
+        ("--find-links", options.find_links),
+        ("--python", [options.python] if options.python else []),
+        ("--cases", [str(path) for path in options.cases]),
     ):
         words += [word for value in values for word in (option, value)]
     return shlex.join([*words, "--rerun"])
@@ -283,7 +290,7 @@ def _sentence(one: Transition[str], history: CheckHistory) -> str:
     return f"cannot decide: perhaps {window(one)}"
 
 
-def text_of(history: CheckHistory, bisection: Bisection, arguments: argparse.Namespace) -> str:
+def text_of(history: CheckHistory, bisection: Bisection, options: Options) -> str:
     """The answer for people, fit to paste into an issue."""
     cell = history.cell
     lines = [f"{cell.case.id}::{cell.name}  {cell.case.title}", f"  {cell.case.issue}"]
@@ -291,7 +298,7 @@ def text_of(history: CheckHistory, bisection: Bisection, arguments: argparse.Nam
     if not transitions:
         lines.append(f"  {_summary(history)}")
     for one in transitions:
-        lines += [f"  {line}" for line in _transition_lines(one, history, arguments)]
+        lines += [f"  {line}" for line in _transition_lines(one, history, options)]
     if surprises := _surprises(history):
         told = ", ".join(f"{release} ({_short(words)})" for release, words in surprises.items())
         lines.append(f"  the case file expects otherwise in {told}: see {cell.case.path}")
@@ -302,8 +309,8 @@ def text_of(history: CheckHistory, bisection: Bisection, arguments: argparse.Nam
     return "\n".join(lines)
 
 
-def _transition_lines(one: Transition[str], history: CheckHistory, arguments: argparse.Namespace) -> list[str]:
-    answer = _transition(one, history, arguments)
+def _transition_lines(one: Transition[str], history: CheckHistory, options: Options) -> list[str]:
+    answer = _transition(one, history, options)
     lines = [_sentence(one, history)]
     for side in ("before", "after"):
         git = f" ({answer[f'{side}_git'][:12]})" if answer[f"{side}_git"] else ""

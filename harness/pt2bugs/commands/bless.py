@@ -5,13 +5,23 @@ from __future__ import annotations
 import argparse
 import difflib
 import sys
+from dataclasses import dataclass
 
 from pt2bugs.case.words import Verdict
 from pt2bugs.commands import OK, UNEXPECTED
-from pt2bugs.commands.common import add_results, add_selection, load_lines, say, select_cases, warn
+from pt2bugs.commands.console import say, warn
+from pt2bugs.commands.options import add_results, add_selection
+from pt2bugs.commands.selection import LinesOptions, load_lines, select_cases
 from pt2bugs.curate.bless import ThinJournal, entries_of, faces_of
 from pt2bugs.curate.header_edit import rewrite
 from pt2bugs.files import write_text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(LinesOptions):
+    """What the command takes."""
+
+    dry_run: bool = False
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,9 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="show the diff, change nothing")
 
 
-def run(arguments: argparse.Namespace) -> int:
-    corpus, cases = select_cases(arguments)
-    lines = load_lines(arguments, corpus, cases, warn)
+def run(options: Options) -> int:
+    corpus, cases = select_cases(options)
+    lines = load_lines(options, corpus, cases, warn)
     thin = 0
     for case in cases:
         records = [
@@ -47,6 +57,6 @@ def run(arguments: argparse.Namespace) -> int:
         name = case.path.as_posix()
         diff = difflib.unified_diff(text.splitlines(True), new.splitlines(True), name, name, n=1)
         sys.stdout.writelines(diff)
-        if not arguments.dry_run:
+        if not options.dry_run:
             write_text(case.path, new)
     return UNEXPECTED if thin else OK

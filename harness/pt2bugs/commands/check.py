@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import argparse
 from contextlib import closing, nullcontext
+from dataclasses import dataclass
 
 from pt2bugs.commands import OK, UNEXPECTED
-from pt2bugs.commands.common import add_results, add_selection, load_lines, print_json, say, select_cases, warn
+from pt2bugs.commands.console import print_json, say, warn
+from pt2bugs.commands.options import add_results, add_selection
+from pt2bugs.commands.selection import LinesOptions, load_lines, select_cases
 from pt2bugs.curate.review import RULES, Prober, findings_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(LinesOptions):
+    """What the command takes."""
+
+    no_run: bool = False
+    json: bool = False
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,28 +28,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="all findings as JSON")
 
 
-def run(arguments: argparse.Namespace) -> int:
-    corpus, cases = select_cases(arguments)
-    lines = load_lines(arguments, corpus, cases, warn)
+def run(options: Options) -> int:
+    corpus, cases = select_cases(options)
+    lines = load_lines(options, corpus, cases, warn)
     marks = {True: "+", False: "X", None: "-"}
     width = max(len(case.id) for case in cases)
     found_all = []
     bad = 0
-    if not arguments.json:
+    if not options.json:
         print(f"{'':{width}}", *RULES, flush=True)
-    with nullcontext() if arguments.no_run else closing(Prober()) as prober:
+    with nullcontext() if options.no_run else closing(Prober()) as prober:
         for case in cases:
             records = [record for key, record in lines.items() if key[0] == case.id]
             found = findings_of(case, corpus, records, prober)
             broken = [one for one in found if one.holds is False]
             bad += bool(broken)
-            if arguments.json:
+            if options.json:
                 found_all += [{"case": case.id, **vars(one)} for one in found]
                 continue
             print(f"{case.id:{width}}", *(f"{marks[one.holds]:^{len(one.rule)}}" for one in found), flush=True)
             for one in broken:
                 print(f"{'':{width}}   {one.rule}: {one.words}")
-    if arguments.json:
+    if options.json:
         print_json(found_all)
     say(f"{len(cases) - bad} of {len(cases)} cases are good")
     return UNEXPECTED if bad else OK

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from packaging.version import InvalidVersion, Version
 
@@ -12,21 +12,17 @@ from pt2bugs.bisect.compare import Change, Difference
 from pt2bugs.bisect.evidence import FLAKY_REPEATS, Evidence
 from pt2bugs.case.cells import Cell
 from pt2bugs.commands import OK, UNEXPECTED
-from pt2bugs.commands.common import (
+from pt2bugs.commands.console import print_json, say, warn
+from pt2bugs.commands.options import (
+    ResultsOptions,
+    RunningOptions,
+    SelectionOptions,
     add_results,
     add_run,
     add_selection,
-    known_extras,
-    open_results,
-    package_sources,
-    print_json,
-    run_options,
-    say,
-    select_cases,
-    select_cells,
-    targets_for,
-    warn,
 )
+from pt2bugs.commands.selection import open_results, select_cases, select_cells
+from pt2bugs.commands.targets import known_extras, package_sources, run_options, targets_for
 from pt2bugs.envs.environment import Key
 from pt2bugs.envs.releases import known_releases
 from pt2bugs.envs.store import Store
@@ -35,6 +31,17 @@ from pt2bugs.results.matrix import Results
 from pt2bugs.run.progress import progress_of_cells
 from pt2bugs.run.runner import Runner
 from pt2bugs.run.schedule import Target, Work, belongs
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(SelectionOptions, ResultsOptions, RunningOptions):
+    """What the command takes."""
+
+    before: str
+    after: str
+    offline: bool = False
+    all: bool = False
+    json: bool = False
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,19 +55,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the differences as JSON")
 
 
-def run(arguments: argparse.Namespace) -> int:
-    corpus, cases = select_cases(arguments)
-    extras = known_extras(arguments.extra)
-    versions = [_version(arguments.before), _version(arguments.after)]
+def run(options: Options) -> int:
+    corpus, cases = select_cases(options)
+    extras = known_extras(options.extra)
+    versions = [_version(options.before), _version(options.after)]
     if versions[0] == versions[1]:
         raise InputError(f"compare {versions[0]} {versions[1]}: name two different releases")
-    cells = [cell for cell in select_cells(arguments, cases) if belongs(cell, Key("", "", extras))]
+    cells = [cell for cell in select_cells(options, cases) if belongs(cell, Key("", "", extras))]
     if not cells:
         raise NothingSelected("nothing selected: the selected cases need an extra; name it with --extra")
-    results = open_results(arguments)
-    evidence = Evidence.load(results, corpus, warn, arguments.python)
+    results = open_results(options)
+    evidence = Evidence.load(results, corpus, warn, options.python)
     failed = False
-    if arguments.offline:
+    if options.offline:
         there = evidence.releases(cells)
         for version in versions:
             if Version(version) not in there:
@@ -68,16 +75,16 @@ def run(arguments: argparse.Namespace) -> int:
                     f"the journal in {results.journal_folder} has no answer for torch {version}; without --offline it is run"
                 )
     else:
-        failed = _run_missing(arguments, results, evidence, versions, cells)
+        failed = _run_missing(options, results, evidence, versions, cells)
         results.derive(evidence.newest)
     before, after = versions
     differences = [
         Difference(cell, evidence.find(cell, before, extras), evidence.find(cell, after, extras)) for cell in cells
     ]
-    if arguments.json:
+    if options.json:
         print_json([difference.as_dict() for difference in differences])
     else:
-        _print(differences, before, after, everything=arguments.all)
+        _print(differences, before, after, everything=options.all)
     counts = [f"{n} {change}" for change in Change if (n := sum(one.change is change for one in differences))]
     say(f"torch {before} -> {after}: {', '.join(counts)}")
     return UNEXPECTED if failed or any(one.change is Change.BROKEN for one in differences) else OK
@@ -91,29 +98,29 @@ def _version(text: str) -> str:
 
 
 def _run_missing(
-    arguments: argparse.Namespace,
+    options: Options,
     results: Results,
     evidence: Evidence,
     versions: Sequence[str],
     cells: Sequence[Cell],
 ) -> bool:
     """Run what the journal does not answer; whether an environment failed."""
-    known = {str(release): release for release in known_releases(package_sources(arguments), warn)}
+    known = {str(release): release for release in known_releases(package_sources(options), warn)}
     for version in versions:
         if version not in known:
             raise InputError(f"{version}: the package index has no such torch release for this platform")
-    targets = targets_for(arguments, [known[version] for version in versions])
-    options, store = run_options(arguments), Store(package_sources(arguments))
+    targets = targets_for(options, [known[version] for version in versions])
+    how, store = run_options(options), Store(package_sources(options))
     steady = [cell for cell in cells if not cell.case.flaky]
     flaky = [cell for cell in cells if cell.case.flaky]
     failed = False
-    for group, repeat in ((steady, options.repeat), (flaky, max(options.repeat, FLAKY_REPEATS))):
+    for group, repeat in ((steady, how.repeat), (flaky, max(how.repeat, FLAKY_REPEATS))):
         work = [Work(target, owed) for target in targets if (owed := _owed(evidence, target, group))]
         for one in work:
             say(f"{one.target}: {len(one.cells)} of {len(group)} cells to run")
         if work:
             with progress_of_cells() as progress:
-                runner = Runner(results, store, replace(options, repeat=repeat), progress, record=evidence.add)
+                runner = Runner(results, store, replace(how, repeat=repeat), progress, record=evidence.add)
                 runner.run(work)
             failed = failed or any(one.failure for one in work)
     return failed

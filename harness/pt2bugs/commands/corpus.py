@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 from pt2bugs.commands import OK
-from pt2bugs.commands.common import add_results, add_selection, corpus_roots, load_histories, select_cases, warn
+from pt2bugs.commands.console import warn
+from pt2bugs.commands.options import add_results, add_selection
+from pt2bugs.commands.selection import LinesOptions, corpus_roots, load_histories, select_cases
 from pt2bugs.files import write_text
 from pt2bugs.report.corpus import corpus_page
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(LinesOptions):
+    """What the command takes."""
+
+    output: Path | None = None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,12 +28,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there instead of stdout")
 
 
-def run(arguments: argparse.Namespace) -> int:
-    corpus, cases = select_cases(arguments)
-    rows = load_histories(arguments, corpus, cases, warn)
-    page = corpus_page(cases, rows, corpus_roots(arguments.cases))
-    if arguments.output is None:
+def run(options: Options) -> int:
+    corpus, cases = select_cases(options)
+    rows = load_histories(options, corpus, cases, warn)
+    page = corpus_page(cases, rows, corpus_roots(options.cases))
+    if options.output is None:
         sys.stdout.write(page)
     else:
-        write_text(arguments.output, page)
+        write_text(options.output, page)
     return OK

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pt2bugs.commands import OK
-from pt2bugs.commands.common import add_environments, package_sources, print_json, releases_for, say, targets_for
+from pt2bugs.commands.console import print_json, say
+from pt2bugs.commands.options import EnvironmentOptions, add_environments
+from pt2bugs.commands.targets import package_sources, releases_for, targets_for
 from pt2bugs.envs.size import format_size, parse_size
 from pt2bugs.envs.store import Store
 from pt2bugs.errors import InputError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(EnvironmentOptions):
+    """What the command takes."""
+
+    action: str = "list"
+    torch: Sequence[str] = ()
+    budget: str = "60G"
+    json: bool = False
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,23 +33,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_environments(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
-    store = Store(package_sources(arguments))
+def run(options: Options) -> int:
+    store = Store(package_sources(options))
     actions = {"list": _list, "create": _create, "gc": _collect}
-    return actions[arguments.action](store, arguments)
+    return actions[options.action](store, options)
 
 
-def _create(store: Store, arguments: argparse.Namespace) -> int:
-    if not arguments.torch:
+def _create(store: Store, options: Options) -> int:
+    if not options.torch:
         raise InputError("envs create: say which releases with --torch")
-    for target in targets_for(arguments, releases_for(arguments, arguments.torch)):
+    for target in targets_for(options, releases_for(options, options.torch)):
         print(store.create(target.key, say).path, flush=True)
     return OK
 
 
-def _collect(store: Store, arguments: argparse.Namespace) -> int:
+def _collect(store: Store, options: Options) -> int:
     try:
-        budget = parse_size(arguments.budget)
+        budget = parse_size(options.budget)
     except ValueError as error:
         raise InputError(f"--budget: {error}") from None
     removed = store.collect(budget, talk=say)
@@ -43,9 +57,9 @@ def _collect(store: Store, arguments: argparse.Namespace) -> int:
     return OK
 
 
-def _list(store: Store, arguments: argparse.Namespace) -> int:
+def _list(store: Store, options: Options) -> int:
     sizes = store.sizes()
-    if arguments.json:
+    if options.json:
         print_json(
             [
                 {

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 from pt2bugs.commands import OK
-from pt2bugs.commands.common import add_results, add_selection, load_lines, select_cases, warn
+from pt2bugs.commands.console import warn
+from pt2bugs.commands.options import add_results, add_selection
+from pt2bugs.commands.selection import LinesOptions, load_lines, select_cases
 from pt2bugs.errors import InputError, NothingSelected
 from pt2bugs.export import FORMATS, ExportError, Selected, render
 from pt2bugs.files import write_bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(LinesOptions):
+    """What the command takes."""
+
+    format: str
+    output: Path | None = None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,18 +31,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there, whole, instead of stdout")
 
 
-def run(arguments: argparse.Namespace) -> int:
-    corpus, cases = select_cases(arguments)
-    lines = load_lines(arguments, corpus, cases, warn)
+def run(options: Options) -> int:
+    corpus, cases = select_cases(options)
+    lines = load_lines(options, corpus, cases, warn)
     if not lines:
-        raise NothingSelected(f"nothing to export: {arguments.results} has no results of the selected cases")
+        raise NothingSelected(f"nothing to export: {options.results} has no results of the selected cases")
     try:
-        data = render(arguments.format, Selected(lines, {case.id: case for case in corpus}))
+        data = render(options.format, Selected(lines, {case.id: case for case in corpus}))
     except ExportError as error:
         raise InputError(str(error)) from None
-    if arguments.output is None:
+    if options.output is None:
         sys.stdout.buffer.write(data)
         sys.stdout.flush()
     else:
-        write_bytes(arguments.output, data)
+        write_bytes(options.output, data)
     return OK

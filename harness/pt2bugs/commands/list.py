@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 
 from pt2bugs.commands import OK
-from pt2bugs.commands.common import add_selection, print_json, say, select_cases
+from pt2bugs.commands.console import print_json, say
+from pt2bugs.commands.options import SelectionOptions, add_selection
+from pt2bugs.commands.selection import select_cases
 from pt2bugs.errors import NothingSelected
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(SelectionOptions):
+    """What the command takes."""
+
+    json: bool = False
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -14,16 +24,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="as JSON, with all of the header")
 
 
-def run(arguments: argparse.Namespace) -> int:
-    _, cases = select_cases(arguments)
+def run(options: Options) -> int:
+    _, cases = select_cases(options)
     for name, field in (("device", "devices"), ("backend", "backends")):
-        wanted = set(getattr(arguments, name))
+        wanted = set(getattr(options, name))
         if wanted:
             cases = [case for case in cases if wanted & set(getattr(case, field))]
             if not cases:
                 words = ", ".join(sorted(wanted))
                 raise NothingSelected(f"nothing selected: no selected case names the {name} {words}")
-    if arguments.json:
+    if options.json:
         print_json([case.as_dict() for case in cases])
         return OK
     width = max(len(case.id) for case in cases)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -12,12 +13,21 @@ from rich.table import Table
 from rich.text import Text
 
 from pt2bugs.commands import OK
-from pt2bugs.commands.common import add_results, add_selection, load_lines, say, select_cases, warn
+from pt2bugs.commands.console import say, warn
+from pt2bugs.commands.options import add_results, add_selection
+from pt2bugs.commands.selection import LinesOptions, load_lines, select_cases
 from pt2bugs.errors import NothingSelected
 from pt2bugs.files import write_text
 from pt2bugs.report.style import LOOKS, OUTCOME_LETTERS, look_of
 from pt2bugs.report.svg import HEAD, matrix_svg, row_label
 from pt2bugs.results.tables import cells_table, matrix_table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(LinesOptions):
+    """What the command takes."""
+
+    svg: Path | None = None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,16 +36,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--svg", type=Path, metavar="FILE", help="draw it there instead")
 
 
-def run(arguments: argparse.Namespace) -> int:
-    corpus, cases = select_cases(arguments)
-    lines = load_lines(arguments, corpus, cases, warn)
+def run(options: Options) -> int:
+    corpus, cases = select_cases(options)
+    lines = load_lines(options, corpus, cases, warn)
     matrix = matrix_table(cells_table(lines), corpus)
     if matrix.empty:
-        raise NothingSelected(f"nothing to show: {arguments.results} has no results of the selected cases")
+        raise NothingSelected(f"nothing to show: {options.results} has no results of the selected cases")
     releases = list(matrix.columns[HEAD:])
-    if arguments.svg is not None:
+    if options.svg is not None:
         title = f"{matrix['case'].nunique()} documented compiler bugs x {len(releases)} torch releases"
-        write_text(arguments.svg, matrix_svg(matrix, title))
+        write_text(options.svg, matrix_svg(matrix, title))
         return OK
     if not sys.stdout.isatty():
         _print_plain(matrix, releases)

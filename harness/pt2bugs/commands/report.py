@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from pathlib import Path
 
 from pt2bugs.commands import OK
-from pt2bugs.commands.common import add_results, add_selection, load_histories, say, select_cases, warn
+from pt2bugs.commands.console import say, warn
+from pt2bugs.commands.options import add_results, add_selection
+from pt2bugs.commands.selection import LinesOptions, load_histories, select_cases
 from pt2bugs.errors import NothingSelected
 from pt2bugs.report.site import Site, render, write_site
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(LinesOptions):
+    """What the command takes."""
+
+    output: Path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,12 +27,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="write the pages there")
 
 
-def run(arguments: argparse.Namespace) -> int:
-    corpus, cases = select_cases(arguments)
-    rows = load_histories(arguments, corpus, cases, warn)
+def run(options: Options) -> int:
+    corpus, cases = select_cases(options)
+    rows = load_histories(options, corpus, cases, warn)
     if not rows:
-        raise NothingSelected(f"nothing to report: {arguments.results} has no results of the selected cases")
+        raise NothingSelected(f"nothing to report: {options.results} has no results of the selected cases")
     site = Site(cases, rows)
-    write_site(arguments.output, render(site))
-    say(f"{arguments.output / 'index.html'}: {len(rows)} checks x {len(site.releases)} torch releases")
+    write_site(options.output, render(site))
+    say(f"{options.output / 'index.html'}: {len(rows)} checks x {len(site.releases)} torch releases")
     return OK

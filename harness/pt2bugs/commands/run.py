@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from pt2bugs.case.words import EXPECTED, Verdict
 from pt2bugs.commands import OK, UNEXPECTED
-from pt2bugs.commands.common import (
+from pt2bugs.commands.console import print_json, say, warn
+from pt2bugs.commands.options import (
+    ResultsOptions,
+    RunningOptions,
+    SelectionOptions,
     add_results,
     add_run,
     add_selection,
-    known_extras,
-    open_results,
-    package_sources,
-    print_json,
-    releases_for,
-    run_options,
-    say,
-    select_cases,
-    select_cells,
-    targets_for,
-    warn,
 )
+from pt2bugs.commands.selection import open_results, select_cases, select_cells
+from pt2bugs.commands.targets import known_extras, package_sources, releases_for, run_options, targets_for
 from pt2bugs.envs.store import Store
 from pt2bugs.errors import InputError
 from pt2bugs.results.record import Record
@@ -31,6 +28,16 @@ from pt2bugs.run.interpreter import named_interpreter, running_interpreter
 from pt2bugs.run.progress import progress_of_cells
 from pt2bugs.run.runner import Runner
 from pt2bugs.run.schedule import Target, belongs, line_of, missing
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(SelectionOptions, ResultsOptions, RunningOptions):
+    """What the command takes."""
+
+    torch: Sequence[str] = ()
+    python_exe: Path | None = None
+    rerun: bool = False
+    json: bool = False
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,22 +61,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the lines of the selected cells as JSON")
 
 
-def run(arguments: argparse.Namespace) -> int:
-    corpus, cases = select_cases(arguments)
-    cells = select_cells(arguments, cases)
-    known_extras(arguments.extra)
-    targets = _targets(arguments)
-    results = open_results(arguments)
+def run(options: Options) -> int:
+    corpus, cases = select_cases(options)
+    cells = select_cells(options, cases)
+    known_extras(options.extra)
+    targets = _targets(options)
+    results = open_results(options)
     newest = results.load(corpus, warn)
-    work = missing(targets, cells, newest.lines(), rerun=arguments.rerun)
+    work = missing(targets, cells, newest.lines(), rerun=options.rerun)
     asked = [(target, cell) for target in targets for cell in cells if belongs(cell, target.key)]
     owed = sum(len(one.cells) for one in work)
     say(
         f"{len(asked)} cells in {len(targets)} environments: {len(asked) - owed} answered by the journal, {owed} to run"
     )
     with progress_of_cells() as progress:
-        store = Store(package_sources(arguments))
-        Runner(results, store, run_options(arguments), progress, record=newest.add).run(work)
+        store = Store(package_sources(options))
+        Runner(results, store, run_options(options), progress, record=newest.add).run(work)
     results.derive(newest)
     lines = newest.lines()
     shown = [line for target, cell in asked if (line := line_of(lines, target, cell)) is not None]
@@ -80,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
         for record in shown
         if record["verdict"] not in EXPECTED and not (record["verdict"] == Verdict.FLAKY and record["case"] in flaky)
     ]
-    if arguments.json:
+    if options.json:
         print_json(shown)
     else:
         for record in unexpected:
@@ -94,17 +101,17 @@ def run(arguments: argparse.Namespace) -> int:
     return UNEXPECTED if failed or unexpected else OK
 
 
-def _targets(arguments: argparse.Namespace) -> list[Target]:
-    if arguments.python_exe:
-        if arguments.torch:
+def _targets(options: Options) -> list[Target]:
+    if options.python_exe:
+        if options.torch:
             raise InputError("--python-exe names one interpreter; leave --torch out")
-        if arguments.results is None:
+        if options.results is None:
             words = "name a folder for its results, with --results"
-            raise InputError(f"--python-exe {arguments.python_exe}: is no release; {words}")
-        return [named_interpreter(arguments.python_exe)]
-    if not arguments.torch:
+            raise InputError(f"--python-exe {options.python_exe}: is no release; {words}")
+        return [named_interpreter(options.python_exe)]
+    if not options.torch:
         return [running_interpreter()]
-    return targets_for(arguments, releases_for(arguments, arguments.torch))
+    return targets_for(options, releases_for(options, options.torch))
 
 
 def describe(record: Record) -> str:

@@ -53,8 +53,7 @@ def _classify(error: BaseException, message: str, frames: list[tuple[str, int, s
     if _is_a(error, unittest.SkipTest) or type_name(type(error)) in ("Skipped", "_pytest.outcomes.Skipped"):
         return Outcome.SKIP
     if _NO_SPACE in message or any(
-        _is_a(one, OSError) and _errno.__get__(one) in (errno.ENOSPC, errno.EDQUOT)
-        for one in _chain(error)
+        _is_a(one, OSError) and _errno.__get__(one) in (errno.ENOSPC, errno.EDQUOT) for one in _chain(error)
     ):
         return Outcome.ERROR
     if (

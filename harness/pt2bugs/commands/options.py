@@ -1,0 +1,107 @@
+"""The options that several commands share, as values, and how the command line makes them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pt2bugs.case.words import COMPONENTS, SYMPTOMS
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectionOptions:
+    """Which cases are meant. Empty fields select everything; `cases` are folders of another corpus."""
+
+    patterns: Sequence[str] = ()
+    component: Sequence[str] = ()
+    symptom: Sequence[str] = ()
+    label: Sequence[str] = ()
+    device: Sequence[str] = ()
+    backend: Sequence[str] = ()
+    cases: Sequence[Path] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResultsOptions:
+    """The folder of the journal and the tables; None: the one here, or else the one that is installed."""
+
+    results: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvironmentOptions:
+    """How environments are made; `python` is a minor version."""
+
+    python: str | None = None
+    index: str | None = None
+    find_links: Sequence[str] = ()
+    extra: Sequence[str] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunningOptions(EnvironmentOptions):
+    """How cells are run; `jobs` None: as many at once as there are cores."""
+
+    jobs: int | None = None
+    repeat: int = 1
+    confirm: int = 1
+    threads: int = 1
+
+
+def add_selection(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("selection")
+    group.add_argument("patterns", nargs="*", default=[], metavar="CASE", help="case ids or globs (default: all)")
+    group.add_argument("--component", action="append", default=[], choices=COMPONENTS, metavar="NAME")
+    group.add_argument("--symptom", action="append", default=[], choices=SYMPTOMS, metavar="NAME")
+    group.add_argument("--label", action="append", default=[], metavar="NAME")
+    group.add_argument("--device", action="append", default=[], metavar="NAME")
+    group.add_argument("--backend", action="append", default=[], metavar="NAME")
+    group.add_argument("--cases", action="append", default=[], type=Path, metavar="DIR", help="another corpus")
+
+
+def add_results(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--results",
+        type=folder,
+        metavar="DIR",
+        help="folder of the journal and tables (default: ./results)",
+    )
+
+
+def add_environments(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("environments")
+    group.add_argument("--python", metavar="3.N", help="Python of the environments (default: the running one)")
+    group.add_argument("--index", metavar="URL", help="another package index, for nightlies or CPU builds")
+    group.add_argument("--find-links", action="append", default=[], metavar="DIR", help="as in uv and pip")
+    group.add_argument("--extra", action="append", default=[], metavar="NAME", help="an extra, as turbine")
+
+
+def add_run(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("running")
+    group.add_argument("--jobs", type=count, metavar="N", help="cells at once (default: the cores)")
+    group.add_argument("--repeat", type=count, default=1, metavar="N", help="run each cell N times")
+    group.add_argument(
+        "--confirm",
+        type=count,
+        default=1,
+        metavar="N",
+        help="run a cell up to N times if its verdict is unexpected",
+    )
+    group.add_argument("--threads", type=count, default=1, metavar="N", help="threads of torch in a cell")
+    add_environments(parser)
+
+
+def folder(text: str) -> Path:
+    """A path, for argparse; an empty text would mean the current folder."""
+    if not text or "\0" in text:
+        raise argparse.ArgumentTypeError("names no folder")
+    return Path(text)
+
+
+def count(text: str) -> int:
+    """A whole number from 1 up, for argparse."""
+    if not text.isascii() or not text.isdigit() or len(text) > 5 or not 1 <= int(text) <= 10_000:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 10,000")
+    return int(text)
