@@ -9,7 +9,6 @@ from pathlib import Path
 
 from generated import write_corpus
 from measure import ROOT, best, row, run, start
-
 from pt2bugs.case.corpus import find_case_files
 
 COLLECT_AS_PROGRAMS = "-p no:pt2bugs"

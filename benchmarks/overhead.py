@@ -15,7 +15,6 @@ from datetime import datetime
 from pathlib import Path
 
 from measure import ROOT, row, run, start
-
 from pt2bugs.run.runner import HUGE_PAGES
 
 CASE = '''\

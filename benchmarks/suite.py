@@ -13,10 +13,9 @@ import tempfile
 from pathlib import Path
 
 from measure import ROOT, Cost, row, run, start, talk
-
 from pt2bugs.case.corpus import Selection, load_cases
-from pt2bugs.case.model import Case
 from pt2bugs.case.expectation import is_available, public
+from pt2bugs.case.model import Case
 
 PROGRAM = """
 import importlib.util, inspect, sys

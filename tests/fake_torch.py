@@ -11,13 +11,11 @@ import contextlib
 import hashlib
 import threading
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from importlib import metadata
 from pathlib import Path
 
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name, parse_wheel_filename
+from packaging.utils import parse_wheel_filename
 
 Faults = Mapping[str, str]
 
@@ -145,28 +143,6 @@ def build_wheels(folder: Path, releases: Mapping[str, Faults]) -> Path:
         _write_wheel(folder, "torch", version, _torch_files(version, faults))
     for name, version in (("numpy", "1.26.4"), ("numpy", "2.4.0"), ("setuptools", "69.5.1"), ("setuptools", "80.9.0")):
         _write_wheel(folder, name, version, {f"{name}/__init__.py": f"__version__ = {version!r}\n"})
-    return folder
-
-
-def repack(folder: Path, names: Iterable[str]) -> Path:
-    """Wheels of pure-Python distributions that are installed here, and of what they need: no network then."""
-    todo, done = list(names), set()
-    while todo:
-        name = canonicalize_name(todo.pop())
-        if name in done:
-            continue
-        done.add(name)
-        distribution = metadata.distribution(name)
-        files = {
-            str(file): Path(str(distribution.locate_file(file))).read_text(encoding="utf-8")
-            for file in distribution.files or ()
-            if ".." not in file.parts
-            and "__pycache__" not in file.parts
-            and file.parts[-1] not in ("RECORD", "INSTALLER", "REQUESTED", "direct_url.json")
-        }
-        _write_wheel(folder, name.replace("-", "_"), distribution.version, files)
-        needs = map(Requirement, distribution.requires or ())
-        todo += [need.name for need in needs if need.marker is None or need.marker.evaluate({"extra": ""})]
     return folder
 
 

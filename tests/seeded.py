@@ -7,15 +7,14 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from suite import case_text
-
-from pt2bugs.case.header import parse_case
+from pt2bugs.case.cells import Cell
 from pt2bugs.case.expectation import Where, judge
-from pt2bugs.results.journal import JournalWriter
-from pt2bugs.results.record import new_record
+from pt2bugs.case.header import parse_case
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.words import Outcome, Verdict
-from pt2bugs.case.cells import Cell
+from pt2bugs.results.record import new_record
+from pt2bugs.results.writer import JournalWriter
+from suite import case_text
 
 BUG = {"torch": "<2.10", "outcome": "wrong", "error": "AssertionError", "match": "not close"}
 BLOCKED = {"torch": "<2.3", "blocked": True, "outcome": "raise", "error": "NotImplementedError"}

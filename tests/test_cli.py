@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from pt2bugs.cli import COMMANDS, main
 
 CASE = '''\
@@ -143,7 +142,7 @@ def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]
 
 
 def test_a_reader_that_stops_early(corpus: Path) -> None:
-    command = f"{sys.executable} -m harness.cli list | true"
+    command = f"{sys.executable} -m pt2bugs.cli list | true"
     environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, env=environ)
     assert "Traceback" not in done.stderr

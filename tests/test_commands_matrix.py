@@ -14,10 +14,9 @@ from fcntl import ioctl
 from pathlib import Path
 
 import pytest
-from seeded import BLOCKED, BUG, write_case, write_journal
-
 from pt2bugs.cli import main
 from pt2bugs.report.style import LOOKS
+from seeded import BLOCKED, BUG, write_case, write_journal
 
 RELEASES = tuple(f"2.{minor}.0" for minor in range(5, 15))
 ROWS = {"pytorch_1": "sbBBB.....", "pytorch_22": "B.FE......"}

@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from seeded import write_case, write_journal
-
-from pt2bugs.case.corpus import load_cases
 from pt2bugs.bisect.evidence import Evidence
-from pt2bugs.results.matrix import Results
+from pt2bugs.case.corpus import load_cases
 from pt2bugs.report.corpus import corpus_page, life
 from pt2bugs.report.history import History, histories
+from pt2bugs.results.matrix import Results
+from seeded import write_case, write_journal
 
 
 @pytest.mark.parametrize(
@@ -37,8 +36,8 @@ def test_life(tmp_path: Path, letters: str, words: str) -> None:
 
 
 def rows_of(folder: Path) -> list[History]:
-    cases, results = load_cases([folder / "cases"]), Results(folder / "results")
-    return histories(results.load(cases, pytest.fail), Evidence(results, cases, pytest.fail))
+    evidence = Evidence.load(Results(folder / "results"), load_cases([folder / "cases"]), pytest.fail)
+    return histories(evidence.newest.lines(), evidence)
 
 
 def test_page(tmp_path: Path) -> None:

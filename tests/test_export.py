@@ -17,16 +17,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lxml import etree
-from seeded import BLOCKED, BUG, write_case, write_journal
-
 from pt2bugs.case.header import parse_case
-from pt2bugs.cli import main
-from pt2bugs.export import FORMATS
-from pt2bugs.results.journal import JournalWriter
-from pt2bugs.results.record import KEYS
-from pt2bugs.results.tables import CELL_COLUMNS
 from pt2bugs.case.observation import bounded
 from pt2bugs.case.words import Outcome
+from pt2bugs.cli import main
+from pt2bugs.export import FORMATS
+from pt2bugs.results.record import KEYS
+from pt2bugs.results.tables import CELL_COLUMNS
+from pt2bugs.results.writer import JournalWriter
+from seeded import BLOCKED, BUG, write_case, write_journal
 
 RELEASES = ("2.2.2", "2.9.1", "2.10.0", "2.13.0")
 ROWS = {"pytorch_1": ("b", "B", ".", "."), "pytorch_2": ("B", ".", "F", "E"), "pytorch_3": ("s", "B.", "B", ".")}
@@ -230,7 +229,7 @@ def test_any_message_survives_every_format(tmp_path_factory: pytest.TempPathFact
     folder = tmp_path_factory.mktemp("any")
     case = parse_case(write_case(folder, "pytorch_1"))
     message = bounded(text, 4000)  # as the harness records it
-    record: dict[str, Any] = {
+    record: Any = {
         **dict.fromkeys(KEYS, ""), "schema": 1, "started": "2026-01-01T00:00:00.000Z", "case": case.id,
         "check": "test_it", "case_hash": case.hash, "torch": "2.13.0+cpu", "python": "3.11.7", "device": "cpu",
         "backend": "inductor", "extras": [], "repeat": 1, "repeats": 1, "outcome": str(Outcome.RAISE),

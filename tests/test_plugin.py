@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 from fake_torch import write_torch
-from suite import Suite, parent_of, wait_until
-
 from pt2bugs.results.record import KEYS
+from suite import Suite, parent_of, wait_until
 
 COMPILES = """
 import torch
@@ -41,55 +40,6 @@ def test_a():
 
 def compiles(name: str) -> str:
     return COMPILES.format(name=name)
-
-
-class TestShare:
-    def test_processes_share_the_cells(self, suite: Suite) -> None:
-        for number in range(8):
-            suite.case(f"case_{number}", compiles("f"), isolation="spawn" if number == 3 else "fork")
-        share = suite.folder / "share"
-        share.mkdir()
-        started = [suite.start("--share", str(share)) for _ in range(2)]
-        done = [suite.finish(process) for process in started]
-        assert [one.status for one in done] == [0, 0]
-        assert sorted(record["case"] for record in suite.records()) == [f"case_{number}" for number in range(8)]
-
-    def test_what_another_process_has_is_not_run(self, suite: Suite) -> None:
-        suite.case("a", compiles("f"))
-        (suite.folder / "share").mkdir()
-        first, second = (suite.run("--share", str(suite.folder / "share")) for _ in range(2))
-        assert first.verdicts() == second.verdicts() == {"a::test_a": "pass"}
-        assert len(second.records) == 1
-
-    def test_a_canary_is_run_by_one(self, suite: Suite) -> None:
-        """The second process has a cell of its own, and believes the first that the backend is healthy."""
-        (suite.folder / "share").mkdir()
-        log, init = suite.folder / "log", suite.torch / "torch" / "__init__.py"
-        note = f"def compile(function, **options):\n    open({str(log)!r}, 'a').write('compiled\\n')\n"
-        init.write_text(f"{init.read_text()}\nreal = compile\n{note}    return real(function, **options)\n")
-        suite.case("a", "def test_a():\n    pass\n", compiles=False)
-        suite.run("--share", str(suite.folder / "share"))
-        suite.case("b", "def test_b():\n    pass\n", compiles=False)
-        done = suite.run("--share", str(suite.folder / "share"))
-        assert done.verdicts() == {"a::test_a": "pass", "b::test_b": "pass"}
-        assert log.read_text() == "compiled\n"
-
-    def test_a_broken_canary_is_tried_by_each(self, suite: Suite) -> None:
-        (suite.folder / "share").mkdir()
-        write_torch(suite.torch, faults={"program": "raise"})
-        suite.case("a", compiles("f"))
-        assert suite.run("--share", str(suite.folder / "share")).verdicts() == {"a::test_a": "error"}
-        write_torch(suite.torch)
-        suite.case("b", compiles("f"))
-        done = suite.run("--share", str(suite.folder / "share"))
-        assert done.verdicts() == {"a::test_a": "error", "b::test_a": "pass"}
-
-    def test_a_folder_that_is_not_there(self, suite: Suite) -> None:
-        suite.case("a", compiles("f"))
-        done = suite.run("--share", "nowhere")
-        assert done.status == 2
-        assert "--share nowhere: No such file or directory" in done.output
-        assert "Traceback" not in done.output
 
 
 class TestCollection:

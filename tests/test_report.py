@@ -7,19 +7,19 @@ import re
 from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 from xml.etree.ElementTree import Element
 
 import html5lib
 import pandas as pd
 import pytest
-from seeded import BLOCKED, BUG, write_case, write_journal
-
 from pt2bugs.cli import main
-from pt2bugs.results.journal import JournalWriter
-from pt2bugs.results.record import KEYS
 from pt2bugs.report.site import reflowed
 from pt2bugs.report.style import LOOKS, OUTCOME_LETTERS
+from pt2bugs.results.record import KEYS
+from pt2bugs.results.writer import JournalWriter
+from seeded import BLOCKED, BUG, write_case, write_journal
 
 RELEASES = ("2.2.2", "2.9.1", "2.10.0", "2.13.0")
 ROWS = {
@@ -46,9 +46,9 @@ def write_project(folder: Path) -> None:
     journal.unlink()
     writer = JournalWriter(journal)
     for line in lines:
-        writer.append(
-            {**line, **dict.fromkeys(("message", "output_tail", "frame", "device_name", "error_type"), HOSTILE)}
-        )
+        texts: Any = dict.fromkeys(("message", "output_tail", "frame", "device_name", "error_type"), HOSTILE)
+        record: Any = {**line, **texts}
+        writer.append(record)
     writer.close()
 
 

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pt2bugs.bisect.compare import Change
+from pt2bugs.cli import main
 from seeded import write_case, write_journal
 from test_report import HOSTILE, RELEASES, places, write_project
-
-from pt2bugs.cli import main
-from pt2bugs.bisect.compare import Change
 
 BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 pytestmark = pytest.mark.skipif(

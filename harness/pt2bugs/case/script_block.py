@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import io
 import stat
+import tokenize
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -98,6 +100,15 @@ def why_not_a_case(data: bytes) -> str:
         has_table = TABLE in data.decode("utf-16", "replace")
         return "it is UTF-16: save it as UTF-8" if has_table else ""
     text = data.decode("utf-8", "replace")
-    if opening_line(text) is None or f"# [{TABLE}]" not in text or is_case_text(text):
+    if opening_line(text) is None or f"# [{TABLE}]" not in text or is_case_text(text) or not _is_comment(text):
         return ""
     return "code stands before its '# /// script' block: the header comes first"
+
+
+def _is_comment(text: str) -> bool:
+    """Whether the line that opens a block is a comment, and not part of a string that holds a case."""
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    except (tokenize.TokenError, SyntaxError, ValueError, RecursionError):
+        return True
+    return any(token.type == tokenize.COMMENT and token.line.rstrip() == OPENING for token in tokens)

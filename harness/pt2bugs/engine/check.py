@@ -123,8 +123,6 @@ def run_check(request: Mapping[str, Any], pipe: ReportPipe) -> None:
 
     The request has `path`, `check`, `arguments`, `device`, `threads`, `timeout_s` and `compiles`.
     """
-    # It dumps the stacks even while C code holds the interpreter lock and no Python handler can run.
-    faulthandler.dump_traceback_later(request["timeout_s"] + GRACE_S / 2)
     seen, error = observe_check(request, pipe.start)
     pipe.send("report", {"observation": seen.as_dict(), "text": render(error) if error is not None else ""})
 
@@ -239,6 +237,8 @@ class SoftTimeout:
         self._is_running = True
         self._deadline = self._clock() + self._timeout_s
         signal.signal(signal.SIGALRM, self._expired)
+        # It dumps the stacks even while C code holds the interpreter lock and no Python handler can run.
+        faulthandler.dump_traceback_later(self._timeout_s + GRACE_S / 2)
         self._setitimer(self._timer, self._timeout_s)
 
     def stop(self) -> None:

@@ -152,7 +152,8 @@ class Engine:
         )
         ours, theirs = socket.socketpair()
         reader, writer = os.pipe()
-        python = str(self.settings.python)
+        # Not resolved: the link of a virtual environment says which one it is.
+        python = str(self.settings.python.absolute())
         bootstrap = [python, "-c", _BOOTSTRAP, str(Path(__file__).resolve().parent.parent)]
         arguments = [str(theirs.fileno()), str(reader), str(folder), str(os.getpid()), *bootstrap]
         try:
@@ -372,6 +373,6 @@ def _encode(message: dict[str, Any]) -> bytes:
 
 
 def _cannot_start(python: Path, error: OSError) -> str:
-    if isinstance(error, (FileNotFoundError, PermissionError, NotADirectoryError)) and not os.access(python, os.X_OK):
+    if str(error.filename) == str(python.absolute()):
         return f"{python}: the interpreter cannot be started: {error.strerror}"
     return f"{tempfile.gettempdir()}: no cell can be run there: {error.strerror}"

@@ -21,6 +21,8 @@ from pt2bugs.engine.linux import Descendants
 
 CLOSED = b"closed"
 """Written to the lifeline by a client that ends the engine; without it the client has died."""
+_ZYGOTE_PID = 30_000
+"""The zygote's number in its namespace, if the system lets us choose: no cell will have the same in its own."""
 _LOOK_S = 0.5
 """How often to see whether the client is still the parent: a forked copy of it may hold the lifeline."""
 
@@ -77,12 +79,36 @@ def _become_zygote(control: socket.socket, folder: Path, bootstrap: list[str], *
             signal.signal(number, signal.SIG_DFL)
         if namespace:
             linux.mount_own_proc()
+            linux.next_pid(_ZYGOTE_PID)
+            _be_process_one(control)
+            linux.die_with_parent()
         else:
             linux.adopt_orphans()
         zygote.serve(control, folder, bootstrap, namespace=namespace)
         status = 0
     finally:
         os._exit(status)
+
+
+def _be_process_one(control: socket.socket) -> None:
+    """Stay as process 1 of the namespace, and return in a child of it, which is to be the zygote.
+
+    A library that remembers its process number to see that it was forked must find another one in the supervisors,
+    which are process 1 of their own namespaces.
+    """
+    pid = os.fork()
+    if pid == 0:
+        return
+    control.close()
+    while True:
+        done, status = os.waitpid(-1, os.WUNTRACED)
+        if done == pid:
+            _say_how_it_ended(status)
+            os._exit(0)
+
+
+def _say_how_it_ended(status: int) -> None:
+    print("it was stopped" if os.WIFSTOPPED(status) else how_it_ended(status), file=sys.stderr, flush=True)
 
 
 def _wait(pid: int, lifeline: int, client: int) -> bool:
@@ -93,7 +119,8 @@ def _wait(pid: int, lifeline: int, client: int) -> bool:
         ready, _, _ = select.select(watched, [], [], _LOOK_S if pidfd is not None else 0.02)
         done, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED)
         if done:
-            print("it was stopped" if os.WIFSTOPPED(status) else how_it_ended(status), file=sys.stderr, flush=True)
+            if status != 0:
+                _say_how_it_ended(status)
             return False
         if lifeline in ready:
             return os.read(lifeline, len(CLOSED)) != CLOSED

@@ -77,6 +77,12 @@ def mount_own_proc() -> bool:
     return bool(_libc.mount(b"proc", b"/proc", b"proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC, None) == 0)
 
 
+def next_pid(pid: int) -> None:
+    """Have the next process of this namespace get that number, where the system allows it."""
+    with contextlib.suppress(OSError):
+        Path("/proc/sys/kernel/ns_last_pid").write_text(str(pid - 1))
+
+
 def open_pidfd(pid: int) -> int | None:
     """A descriptor that is readable once the process has ended; None where the system has none."""
     try:

@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 
+_OWN = f"{Path(__file__).resolve().parent.parent.parent}/"
+
+
 class Normalizer:
     """Replaces the folders of this machine in text by what they are.
 
@@ -21,7 +24,7 @@ class Normalizer:
 
     def __init__(self, paths: Mapping[str, str]) -> None:
         scratch = re.escape(tempfile.gettempdir()) + r"/pt2bugs-[^/\s'\"]+"
-        self._names = {path: word for path, word in {**paths, str(Path.home()): "~"}.items() if len(path) > 1}
+        self._names = {path: word for path, word in {**paths, _OWN: "", str(Path.home()): "~"}.items() if len(path) > 1}
         longest_first = "|".join(re.escape(path) for path in sorted(self._names, key=len, reverse=True))
         self._pattern = re.compile(rf"(?P<cell>{scratch}/cell-[^/\s'\"]+)|(?P<run>{scratch})|{longest_first}")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import faulthandler
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +10,7 @@ from pt2bugs.case.observation import Observation
 from pt2bugs.case.words import Outcome
 from pt2bugs.engine.check import SoftTimeout, import_file, seed
 from pt2bugs.engine.observe import observe_exception, render, type_name
-from pt2bugs.engine.protocol import GRACE_S, ReportPipe
+from pt2bugs.engine.protocol import ReportPipe
 
 
 def run_program(request: Mapping[str, Any], pipe: ReportPipe) -> None:
@@ -20,7 +19,6 @@ def run_program(request: Mapping[str, Any], pipe: ReportPipe) -> None:
     The request has `path`, `timeout_s`, `threads` and `device`; `argv` for the program; with `check` and `arguments`
     only that function is called, after `torch.compile` was made to do nothing.
     """
-    faulthandler.dump_traceback_later(request["timeout_s"] + GRACE_S / 2)
     path: str = request["path"]
     seed(request["device"], request["threads"])
     own_backends: list[Any] = []

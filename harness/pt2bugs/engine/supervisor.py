@@ -104,7 +104,8 @@ class Supervisor:
             status, exit_now = 71, os._exit
             try:
                 os.close(reader)
-                self._control.close()
+                # The file made of it keeps the socket itself from being closed.
+                os.close(self._control.fileno())
                 pipe.own()
                 try:
                     become_cell(

@@ -85,12 +85,12 @@ def prepare(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         "device_name": cpu_name(),
         "memory": str(memory.folder),
         "known_targets": known,
-        "paths": _paths(),
+        "paths": interpreter_paths(),
         "distributions": dict(_versions(settings.get("distributions", ()))),
     }
 
 
-def _paths() -> dict[str, str]:
+def interpreter_paths() -> dict[str, str]:
     """Folders of this interpreter, and the word that stands for each in results; empty: it is left out."""
     packages = {sysconfig.get_path(name): "" for name in ("purelib", "platlib", "stdlib")}
     return {f"{path}/": word for path, word in packages.items() if path} | {

@@ -27,6 +27,9 @@ from pt2bugs.engine.supervisor import Supervisor
 from pt2bugs.engine.warmup import prepare, provide
 
 
+_LOOK_S = 0.5
+
+
 def serve(control: socket.socket, folder: Path, bootstrap: list[str], *, namespace: bool) -> None:
     """Prepare what every cell needs, say so, and answer requests until the client is gone."""
     requests = _Requests(control)
@@ -109,7 +112,14 @@ def _become_supervisor(
 def _bury(supervisors: dict[int, int], *, namespace: bool) -> None:
     """Reap what has ended. Without a namespace a supervisor that was killed leaves its cell's processes to us."""
     with contextlib.suppress(ChildProcessError):
-        while (pid := os.waitpid(-1, os.WNOHANG)[0]) != 0:
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
+            if pid == 0:
+                break
+            if os.WIFSTOPPED(status):
+                # A check has stopped its parent. Nobody would ever wake it.
+                os.kill(pid, signal.SIGKILL)
+                continue
             if (pidfd := supervisors.pop(pid, -1)) >= 0:
                 os.close(pidfd)
     if namespace:
@@ -132,11 +142,14 @@ class _Requests:
         control.setblocking(True)
 
     def next(self, pidfds: list[int]) -> tuple[dict[str, Any] | None, list[int]]:
-        """The next message; None when the client is gone. An empty one when a process of `pidfds` has ended."""
+        """The next message; None when the client is gone.
+
+        An empty one when a process of `pidfds` has ended, and now and then, so that one that was stopped is seen.
+        """
         data, fds = b"", list[int]()
         watched = [fd for fd in pidfds if fd >= 0]
         while not data.endswith(b"\n"):
-            ready, _, _ = select.select([self._control.fileno(), *watched], [], [])
+            ready, _, _ = select.select([self._control.fileno(), *watched], [], [], None if data else _LOOK_S)
             if self._control.fileno() not in ready:
                 return {}, []
             chunk, received, _, _ = socket.recv_fds(self._control, 1 << 16, 4)

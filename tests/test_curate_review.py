@@ -7,11 +7,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from suite import case_text
-
-from pt2bugs.curate.review import RULES, Prober, check_compiles, check_duration, check_header, check_imports, check_neighbours, check_releases, check_size, findings_of, lines_of_code
 from pt2bugs.case.header import parse_case
 from pt2bugs.case.model import Case
+from pt2bugs.curate.review import (
+    RULES,
+    Prober,
+    check_compiles,
+    check_duration,
+    check_header,
+    check_imports,
+    check_neighbours,
+    check_releases,
+    check_size,
+    findings_of,
+    lines_of_code,
+)
+from suite import case_text
 
 DOC = '"""Why it happens,\nwhat is right,\nand the source."""\n'
 BUG = {"torch": "<2.14", "outcome": "wrong", "error": "AssertionError", "match": "not close"}
@@ -42,7 +53,7 @@ def write(folder: Path, program: str = RIGHT, name: str = "pytorch_1", **setting
     return parse_case(path)
 
 
-def line(torch: str, verdict: str, **more: Any) -> dict[str, Any]:
+def line(torch: str, verdict: str, **more: Any) -> Any:
     return {"torch": torch, "verdict": verdict, "graphs": 1, "duration_s": 0.5, "frame": "", **more}
 
 

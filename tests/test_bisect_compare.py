@@ -11,9 +11,8 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from seeded import BLOCKED, BUG, write_case, write_journal
-
 from pt2bugs.cli import main
+from seeded import BLOCKED, BUG, write_case, write_journal
 
 LETTERS = ".BFsbE"
 

@@ -11,13 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from pt2bugs.results.journal import JournalError, JournalWriter, journal_files, read_journal
+from pt2bugs.results.journal import journal_files, read_journal
 from pt2bugs.results.record import KEYS, SCHEMA, Record
+from pt2bugs.results.writer import JournalError, JournalWriter
 
 
 def record(**values: Any) -> Record:
-    return {**dict.fromkeys(KEYS, ""), "schema": SCHEMA, "repeat": 1, "repeats": 1, "extras": [], **values}
+    texts: Any = dict.fromkeys(KEYS, "")
+    numbers: Any = {"graphs": None, "exit_status": None, "duration_s": 0.0, "peak_rss_mb": 0.0}
+    words = {"outcome": "pass", "verdict": "pass"}
+    made: Record = {**texts, **numbers, **words, "schema": SCHEMA, "repeat": 1, "repeats": 1, "extras": [], **values}
+    return made
 
 
 def read(*paths: Path) -> tuple[list[Record], list[str]]:

@@ -7,12 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from pt2bugs.curate.review import check_imports
 from pt2bugs.case.corpus import Selection, find_case_files, load_cases
 from pt2bugs.case.header import parse_case
 from pt2bugs.case.model import CaseError
 from pt2bugs.case.words import Outcome
+from pt2bugs.curate.review import check_imports
 
 HEADER = """\
 # /// script
@@ -211,6 +210,6 @@ def test_the_corpus_imports_torch_and_the_standard_library_only() -> None:
 
 def test_reading_headers_needs_no_torch() -> None:
     script = (
-        "import sys, harness.case, pt2bugs.commands.list; sys.exit('torch' in sys.modules or 'pandas' in sys.modules)"
+        "import sys, pt2bugs.case.corpus, pt2bugs.commands.list; sys.exit('torch' in sys.modules or 'pandas' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 from packaging.specifiers import SpecifierSet
-
-from pt2bugs.case.model import Bug, Case, Check
 from pt2bugs.case.expectation import Where, is_available, judge, public
+from pt2bugs.case.model import Bug, Case, Check
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.words import Outcome, Verdict
 

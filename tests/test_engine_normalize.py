@@ -9,14 +9,14 @@ import tempfile
 from pathlib import Path
 
 import pytest
-
-from pt2bugs.engine.places import Places
+from pt2bugs.engine.normalize import Normalizer
+from pt2bugs.engine.warmup import interpreter_paths
 
 
 def test_what_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PT2BUGS_HOME", "/somewhere/cache")
     site, stdlib = sysconfig.get_path("purelib"), sysconfig.get_path("stdlib")
-    places = Places()
+    normalizer = Normalizer(interpreter_paths())
     for text, expected in {
         f'File "{site}/torch/_dynamo/x.py", line 3': 'File "torch/_dynamo/x.py", line 3',
         f"{stdlib}/abc.py": "abc.py",
@@ -24,8 +24,8 @@ def test_what_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
         "/corpus/dynamo/helper.py:4": "helper.py:4",
         "x == 8  # count += 1  # pus/dynamo/pytorch_1.py:36 in f": "x == 8  # count += 1  # pytorch_1.py:36 in f",
         'File "/link/to/dynamo/pytorch_1.py", line 3': 'File "pytorch_1.py", line 3',
-        f"{tempfile.gettempdir()}/pt2bugs-ab_c1/cell-x9/inductor/k.cpp": "<cell>/inductor/k.cpp",
-        f"{tempfile.gettempdir()}/pt2bugs-ab_c1/zygote.log": "<scratch>/zygote.log",
+        f"{tempfile.gettempdir()}/pt2bugs-cells-ab_c1/cell-x9/inductor/k.cpp": "<cell>/inductor/k.cpp",
+        f"{tempfile.gettempdir()}/pt2bugs-cells-ab_c1/zygote.log": "<scratch>/zygote.log",
         "/somewhere/cache/warm": "<cache>/warm",
         f"{sys.prefix}/bin/python": "<env>/bin/python",
         f"{Path.home()}/notes{os.sep}": f"~/notes{os.sep}",
@@ -33,4 +33,4 @@ def test_what_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
         "guard != 0x7fffffffffffffff": "guard != 0x7fffffffffffffff",
         "no path at all": "no path at all",
     }.items():
-        assert places.hide(text, Path("/corpus/dynamo/pytorch_1.py")) == expected
+        assert normalizer.hide(text, Path("/corpus/dynamo/pytorch_1.py")) == expected

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from seeded import write_case, write_journal
-from suite import case_text
-
-from pt2bugs.curate.bless import ThinJournal, entries_of, faces_of, rewrite, toml_string
 from pt2bugs.case.header import parse_case
 from pt2bugs.case.model import Case
 from pt2bugs.cli import main
+from pt2bugs.curate.bless import ThinJournal, entries_of, faces_of
+from pt2bugs.curate.header_edit import rewrite, toml_string
+from seeded import write_case, write_journal
+from suite import case_text
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -38,14 +38,14 @@ def write(folder: Path, *bugs: dict[str, Any], **settings: Any) -> Case:
     return parse_case(path)
 
 
-def line(torch: str, outcome: str, check: str = "test_a", backend: str = "eager", **more: Any) -> dict[str, Any]:
+def line(torch: str, outcome: str, check: str = "test_a", backend: str = "eager", **more: Any) -> Any:
     record = {"torch": f"{torch}+cpu", "check": check, "backend": backend, "device": "cpu", "outcome": outcome}
     if outcome == "raise":
         record |= {"error_type": "RuntimeError", "message": "found two devices"}
     return {**record, "verdict": "fail", **more}
 
 
-def measured(*pairs: tuple[str, str]) -> list[dict[str, Any]]:
+def measured(*pairs: tuple[str, str]) -> Any:
     """The same outcome of both checks on both backends."""
     return [
         line(torch, outcome, check, backend)
@@ -55,7 +55,7 @@ def measured(*pairs: tuple[str, str]) -> list[dict[str, Any]]:
     ]
 
 
-def ranges(case: Case, records: list[dict[str, Any]]) -> list[tuple[str, str | None, str | None]]:
+def ranges(case: Case, records: Any) -> list[tuple[str, str | None, str | None]]:
     return [(entry.torch, entry.check, entry.backend) for entry in entries_of(case, records)]
 
 

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 from packaging.version import Version
-
 from pt2bugs.envs.environment import Environment, EnvironmentFailure, Key, choose_python, companions, compiles_on
-from pt2bugs.envs.size import format_size, parse_size
-from pt2bugs.envs.store import MARKER, Store, _uv_words
 from pt2bugs.envs.releases import Release
+from pt2bugs.envs.size import format_size, parse_size
 from pt2bugs.envs.sources import Sources
+from pt2bugs.envs.store import MARKER, Store, _uv_words
 
 
 @pytest.mark.parametrize(

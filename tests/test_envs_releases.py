@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from packaging.version import Version
-
 from pt2bugs.envs.releases import Release, ReleaseError, available_releases, minors, select_releases
 from pt2bugs.envs.sources import Sources, sources
 

@@ -15,19 +15,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_torch import build_wheels, repack, serve_index
+from fake_torch import build_wheels, serve_index
+from pt2bugs.case.cells import Cell, cells_of
+from pt2bugs.case.corpus import load_cases
+from pt2bugs.engine.client import Engine
+from pt2bugs.envs.environment import Key
+from pt2bugs.envs.sources import Sources
+from pt2bugs.envs.store import Store
+from pt2bugs.results.matrix import Results
+from pt2bugs.results.record import Record
+from pt2bugs.run.runner import Progress, Runner
+from pt2bugs.run.schedule import CellQueue, RunOptions, Target, Work
 from suite import case_text
 
-from pt2bugs.case.corpus import load_cases
-from pt2bugs.envs.environment import Key
-from pt2bugs.envs.store import Store
-from pt2bugs.results.record import Record
-from pt2bugs.results.matrix import Results
-from pt2bugs.case.cells import Cell, cells_of
-from pt2bugs.envs.sources import Sources
-from pt2bugs.run.runner import Options, Progress, Runner, Target, Work, _orders
-
-PURE = ("pytest", "pluggy", "iniconfig", "packaging", "pygments", "py", "pytest-forked", "pytest-timeout")
 RELEASES = {
     "2.5.0": {},
     "2.5.1": {"old": "wrong"},
@@ -52,19 +52,8 @@ def test_{name}(backend):
 def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("wheels")
     build_wheels(folder, RELEASES)
-    repack(folder, [name for name in PURE if _is_here(name)])
     with serve_index(folder, tmp_path_factory.mktemp("index")) as url:
         yield url
-
-
-def _is_here(name: str) -> bool:
-    from importlib import metadata
-
-    try:
-        metadata.distribution(name)
-    except metadata.PackageNotFoundError:
-        return False
-    return True
 
 
 @pytest.fixture(scope="module")
@@ -289,7 +278,7 @@ class TestJobs:
     ) -> None:
         told: list[Record] = []
         results = Results(project.folder / "results")
-        runner = Runner(results, store, Options(jobs=jobs), Progress(advance=told.append))
+        runner = Runner(results, store, RunOptions(jobs=jobs), Progress(advance=told.append))
         (work,) = runner.run([Work(self.target(project, "2.6.0"), cells)])
         assert work.failure == ""
         names = sorted((cell.case.id, cell.check.name, cell.backend) for cell in cells)
@@ -300,7 +289,7 @@ class TestJobs:
         self, project: Project, store: Store, cells: list[Cell], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """With three environments and two jobs, the one that is free first takes cells of the last."""
-        runner = Runner(Results(project.folder / "results"), store, Options(jobs=2), Progress())
+        runner = Runner(Results(project.folder / "results"), store, RunOptions(jobs=2), Progress())
         for path in {cell.case.path for cell in cells}:
             path.write_text(
                 path.read_text().replace("    x = torch", "    import time; time.sleep(0.5)\n    x = torch")
@@ -310,32 +299,29 @@ class TestJobs:
             Work(self.target(project, torch), owed)
             for torch, owed in (("2.5.0", cells[:1]), ("2.5.1", cells[:1]), ("2.6.0", cells))
         ]
-        processes: list[str] = []
-        original = runner._pytest
+        opened: list[str] = []
+        connect = Engine._connect
 
-        def counted(python: Path, target: Target, *rest: Any) -> str:
-            processes.append(target.key.torch)
-            return original(python, target, *rest)
+        def counted(engine: Engine) -> Any:
+            opened.append(engine.settings.python.parent.parent.name.split("-")[1])
+            return connect(engine)
 
-        monkeypatch.setattr(runner, "_pytest", counted)
+        monkeypatch.setattr(Engine, "_connect", counted)
         runner.run(work)
-        assert sorted(processes) == ["2.5.0", "2.5.1", "2.6.0", "2.6.0"], "and none is started for nothing"
+        assert sorted(opened) == ["2.5.0", "2.5.1", "2.6.0", "2.6.0"], "and none is opened for nothing"
         assert len(project.lines) == len(cells) + 2
 
     def test_begin_apart(self, cells: list[Cell]) -> None:
-        first, second = _orders(cells, 2)
-        assert second == first[::-1]
-        assert first[-1].case.id == "endless", "what may hang does so while others run"
-        backends = [cell.backend for cell in first[:-1]]
+        queue = CellQueue.of(cells)
+        order = list(queue.cells)
+        assert order[-1].case.id == "endless", "what may hang does so while others run"
+        backends = [cell.backend for cell in order[:-1]]
         assert backends == sorted(backends)
+        assert (queue.take(from_the_end=True), queue.take(from_the_end=False)) == (order[-1], order[0])
 
-    @pytest.mark.parametrize("count", [1, 2, 3, 4, 7])
-    def test_each_can_take_every_cell(self, cells: list[Cell], count: int) -> None:
-        orders = _orders(cells, count)
-        assert len(orders) == count
-        wanted = sorted(cell.key for cell in cells)
-        assert [sorted(cell.key for cell in order) for order in orders] == [wanted] * count
-        assert len({order[0].key for order in orders}) == count, "no two begin with the same"
-
-    def test_are_not_more_than_the_cells(self, cells: list[Cell]) -> None:
-        assert len(_orders(cells[:2], 8)) == 2
+    def test_every_cell_is_taken_once(self, cells: list[Cell]) -> None:
+        queue = CellQueue.of(cells)
+        taken: list[tuple[str, ...]] = []
+        while (cell := queue.take(from_the_end=len(taken) % 3 == 1)) is not None:
+            taken.append(cell.key)
+        assert sorted(taken) == sorted(cell.key for cell in cells)

@@ -16,12 +16,11 @@ from pathlib import Path
 from types import MappingProxyType
 
 import pytest
-from fake_torch import build_wheels, repack, serve_index
-from suite import Record, case_text, parent_of
-
+from fake_torch import build_wheels, serve_index
 from pt2bugs.results.journal import journal_files, read_journal
 from pt2bugs.results.matrix import cell_key, is_complete
-from pt2bugs.plugin import CLAIM
+from pt2bugs.results.record import Record
+from suite import case_text, parent_of
 
 KILLS = 100
 KILLS_A_ROUND = 34
@@ -51,7 +50,6 @@ def test_c(backend): check(backend)
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = build_wheels(tmp_path_factory.mktemp("wheels"), RELEASES)
-    repack(folder, ["pytest", "pytest-forked", "pytest-timeout", "packaging"])
     with serve_index(folder, tmp_path_factory.mktemp("index")) as url:
         yield url
 
@@ -111,26 +109,40 @@ class Matrix:
 
     def _role(self, path: Path) -> str:
         words = (path / "cmdline").read_bytes().decode().split("\0")
-        if "harness.cli" in words:
+        if "pt2bugs.cli" in words:
             return "run"
-        if "pytest" not in words:
+        if "guardian" not in words:
             return "install"
-        return "pytest" if _is_run(parent_of(int(path.name))) else "cell"
+        return ENGINE[min(self._depth(int(path.name)), len(ENGINE) - 1)]
+
+    def _depth(self, pid: int) -> int:
+        """How far below the run: 0 for a guardian."""
+        depth = 0
+        while not _is_run(pid := parent_of(pid)):
+            if pid <= 1:
+                return len(ENGINE)
+            depth += 1
+        return depth
+
+
+ENGINE = ("guardian", "zygote", "supervisor", "cell")
 
 
 def _is_run(pid: int) -> bool:
-    return b"harness.cli" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return b"pt2bugs.cli" in Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 class Gun:
     """Kills one random process at a time, each kind as often as its weight says."""
 
-    WEIGHTS = MappingProxyType({"run": 10, "install": 10, "pytest": 20, "cell": 60})
+    WEIGHTS = MappingProxyType(
+        {"run": 10, "install": 10, "guardian": 10, "zygote": 10, "supervisor": 20, "cell": 40}
+    )
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.hits: Counter[str] = Counter()
-        self._next_cell: dict[int, int] = {}
+        self._safe_again: dict[int, int] = {}
         self._aim()
 
     def _aim(self) -> None:
@@ -142,7 +154,7 @@ class Gun:
         if targets := sorted(pid for pid, role in matrix.processes().items() if role == self._role):
             target = self.random.choice(targets)
             with contextlib.suppress(OSError):
-                if self._role != "cell" or self._may_hit_cell(target):
+                if self._may_hit(target, matrix):
                     os.kill(target, signal.SIGKILL)
                     self.hits[self._role] += 1
                     return self._aim()
@@ -150,32 +162,24 @@ class Gun:
             self._aim()
         return None
 
-    def _may_hit_cell(self, pid: int) -> bool:
-        """Whether the pytest process of this cell is past those that the gun's last hit there may have met.
+    def _may_hit(self, pid: int, matrix: Matrix) -> bool:
+        """Whether no cell loses its process twice in a row, which is believed to be the check's own doing.
 
-        A check that is killed twice in a row is believed to do it itself. Hit between two cells, the zygote is lost
-        to the one that its process has not yet claimed.
+        After a hit on an engine every cell that runs there must have been recorded before the next one.
         """
-        words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
-        process = _pytest_process(pid)
-        if process is None or "--share" not in words:  # it has just ended
+        if self._role in ("run", "install"):
+            return True
+        run = pid
+        while not _is_run(run):
+            run = parent_of(run)
+            if run <= 1:
+                return False
+        recorded = len(matrix.records())
+        if recorded < self._safe_again.get(run, 0):
             return False
-        claims = Path(words[words.index("--share") + 1]).glob(f"{CLAIM}*")
-        claimed = sum(path.read_text() == str(process) for path in claims)
-        if claimed < self._next_cell.get(process, 0):
-            return False
-        self._next_cell[process] = claimed + 2
+        # Two jobs: as many cells may be on their way when it hits, and two more be begun before they are seen.
+        self._safe_again[run] = recorded + 5
         return True
-
-
-def _pytest_process(pid: int) -> int | None:
-    """The process that `pt2bugs run` started and this one descends from; None if one between them has ended."""
-    while pid > 1:
-        parent = parent_of(pid)
-        if _is_run(parent):
-            return pid
-        pid = parent
-    return None
 
 
 def under_fire(matrix: Matrix, gun: Gun, kills: int) -> None:

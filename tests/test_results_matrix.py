@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 from packaging.specifiers import SpecifierSet
-
 from pt2bugs.case.model import Bug, Case, Check
-from pt2bugs.results.journal import JournalWriter
-from pt2bugs.results.record import KEYS
-from pt2bugs.results.matrix import Results, newest
-from pt2bugs.results.tables import CELL_COLUMNS, cells_table, csv_text, matrix_table
 from pt2bugs.case.words import Outcome
+from pt2bugs.results.matrix import CellKey, NewestLines, Results
+from pt2bugs.results.record import KEYS, Record
+from pt2bugs.results.tables import CELL_COLUMNS, cells_table, csv_text, matrix_table
+from pt2bugs.results.writer import JournalWriter
 
 CASE = Case(
     id="pytorch_1",
@@ -30,7 +30,14 @@ CASE = Case(
 )
 
 
-def line(**changes: Any) -> dict[str, Any]:
+def newest(records: Iterable[Record], cases: dict[str, Case]) -> dict[CellKey, Record]:
+    found = NewestLines(cases.values())
+    for record in records:
+        found.add(record)
+    return found.lines()
+
+
+def line(**changes: Any) -> Any:
     record: dict[str, Any] = dict.fromkeys(KEYS, "")
     record.update(
         schema=1, run_id="r", started="2026-01-01T00:00:00.000Z", case="pytorch_1", check="test_a", case_hash="h1",
@@ -124,7 +131,7 @@ def test_derived_files(tmp_path: Path) -> None:
     writer.append(line(message='a "quoted", message\nin two lines'))
     writer.append(line(torch="2.10.0", outcome="pass", message="", graphs=None))
     writer.close()
-    results.derive([CASE], pytest.fail)
+    results.derive(results.load([CASE], pytest.fail))
     cells = pd.read_csv(tmp_path / "cells.csv", keep_default_na=False)
     assert list(cells.columns) == CELL_COLUMNS
     assert list(cells["torch"].astype(str)) == ["2.9.1", "2.10.0"]
@@ -133,7 +140,7 @@ def test_derived_files(tmp_path: Path) -> None:
     assert list(table.columns[7:]) == ["2.9.1", "2.10.0"]
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["cells.csv", "journal", "matrix.csv"]
     before = (tmp_path / "cells.csv").read_bytes()
-    results.derive([CASE], pytest.fail)
+    results.derive(results.load([CASE], pytest.fail))
     assert (tmp_path / "cells.csv").read_bytes() == before
 
 
@@ -142,10 +149,11 @@ def test_journals_are_merged_by_putting_them_side_by_side(tmp_path: Path) -> Non
     results.journal_folder.mkdir()
     for name, torch in (("b", "2.9.1"), ("a", "2.8.0")):
         (results.journal_folder / f"{name}.jsonl").write_text(json.dumps(line(torch=torch)) + "\n")
-    assert {key[5] for key in results.load([CASE], pytest.fail)} == {"2.9.1", "2.8.0"}
+    assert {key[5] for key in results.load([CASE], pytest.fail).lines()} == {"2.9.1", "2.8.0"}
 
 
 def test_an_empty_folder(tmp_path: Path) -> None:
-    Results(tmp_path).derive([CASE], pytest.fail)
+    results = Results(tmp_path)
+    results.derive(results.load([CASE], pytest.fail))
     assert (tmp_path / "cells.csv").read_text() == ",".join(CELL_COLUMNS) + "\n"
     assert (tmp_path / "matrix.csv").read_text() == "case,check,component,symptom,device,backend,extras\n"

@@ -1,0 +1,140 @@
+"""The folders of a run and of its cells: made, replaced, removed whatever was left in them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from pt2bugs.engine.folders import CellFolder, RunFolder
+
+
+class TestCellFolder:
+    @pytest.fixture
+    def home(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CellFolder:
+        for name in ("HOME", "TMPDIR", "XDG_CACHE_HOME", "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"):
+            monkeypatch.setenv(name, "")
+        home = CellFolder(tmp_path, "cell-0")
+        home.make()
+        Path(home.path, "output").write_text("printed")
+        return home
+
+    def is_new(self, home: CellFolder) -> bool:
+        """Whether it is as a cell expects it; the output may be there, and is empty then."""
+        path = Path(home.path)
+        output = path / "output"
+        folders = [entry for entry in path.iterdir() if entry != output]
+        assert sorted(entry.name for entry in folders) == ["home", "tmp", "work"]
+        assert os.environ["HOME"] == f"{home.path}/home"
+        return (
+            all(entry.stat().st_mode == stat.S_IFDIR | 0o700 and not list(entry.iterdir()) for entry in folders)
+            and path.stat().st_mode == stat.S_IFDIR | 0o700
+            and (not output.exists() or output.read_text() == "")
+        )
+
+    def test_left_as_it_was_found_is_kept(self, home: CellFolder) -> None:
+        inode = Path(home.path).stat().st_ino
+        home.renew()
+        home.make()
+        assert self.is_new(home)
+        assert Path(home.path).stat().st_ino == inode
+
+    @pytest.mark.parametrize(
+        "what",
+        [
+            "(home / 'tmp' / 'file').touch()",
+            "(home / 'inductor').mkdir()",
+            "(home / 'work' / '.hidden').mkdir()",
+            "(home / 'home').rmdir()",
+            "(home / 'tmp').chmod(0)",
+            "home.chmod(0o500)",
+            "(home / 'work').rmdir(); (home / 'work').symlink_to(home.parent)",
+            "(home / 'output').unlink()",
+            "shutil.rmtree(home)",
+            "shutil.rmtree(home); home.touch()",
+            "shutil.rmtree(home); home.symlink_to(elsewhere)",
+        ],
+    )
+    def test_touched_is_replaced(self, home: CellFolder, tmp_path_factory: pytest.TempPathFactory, what: str) -> None:
+        elsewhere = tmp_path_factory.mktemp("elsewhere")
+        (elsewhere / "kept").mkdir(mode=0o755)
+        exec(what, {"home": Path(home.path), "shutil": shutil, "elsewhere": elsewhere})
+        home.renew()
+        home.make()
+        assert self.is_new(home)
+        assert (elsewhere / "kept").stat().st_mode == stat.S_IFDIR | 0o755
+
+    @pytest.mark.parametrize("kind", ["symlink_to", "hardlink_to"])
+    def test_a_linked_output_is_not_emptied(self, home: CellFolder, tmp_path: Path, kind: str) -> None:
+        mine = tmp_path / "mine"
+        mine.write_text("mine")
+        output = Path(home.path, "output")
+        output.unlink()
+        getattr(output, kind)(mine)
+        home.renew()
+        home.make()
+        assert mine.read_text() == "mine"
+        assert self.is_new(home)
+
+    def test_what_cannot_be_removed_is_left_behind(self, home: CellFolder) -> None:
+        first = home.path
+        busy = Path(first, "work")
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "none", str(busy)], check=False, capture_output=True)
+        if mounted.returncode != 0:
+            pytest.skip("cannot mount a file system here")
+        try:
+            home.renew()
+            home.make()
+            assert home.path != first
+            assert self.is_new(home)
+        finally:
+            subprocess.run(["umount", "-l", str(busy)], check=True)
+
+
+class TestRunFolder:
+    @pytest.fixture(autouse=True)
+    def base(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    def abandon(self) -> Path:
+        folder = RunFolder.create()
+        (folder.path / "cell").mkdir()
+        os.close(folder._lock)
+        return folder.path
+
+    def age(self, path: Path) -> None:
+        os.utime(path, (time.time() - 60,) * 2)
+
+    def test_of_a_killed_run_is_removed_by_the_next(self) -> None:
+        old = self.abandon()
+        self.age(old)
+        new = RunFolder.create()
+        assert not old.exists()
+        assert new.path.exists()
+        new.remove()
+        assert not new.path.exists()
+
+    def test_in_use_stays(self) -> None:
+        used = RunFolder.create()
+        self.age(used.path)
+        RunFolder.create().remove()
+        assert used.path.exists()
+        used.remove()
+
+    def test_just_made_stays(self) -> None:
+        made = self.abandon()
+        RunFolder.create().remove()
+        assert made.exists()
+
+    def test_link_to_elsewhere_is_not_followed(self, tmp_path: Path) -> None:
+        precious = tmp_path / "precious"
+        precious.mkdir(mode=0o500)
+        link = tmp_path / f"{RunFolder.PREFIX}link"
+        link.symlink_to(precious)
+        os.utime(link, (0, 0), follow_symlinks=False)
+        RunFolder.create().remove()
+        assert precious.stat().st_mode & 0o777 == 0o500

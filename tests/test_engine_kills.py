@@ -1,0 +1,188 @@
+"""Processes of a run are killed from outside, file systems fill up, the user is not root: no false verdict, nothing stays."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from suite import Done, Suite, children, wait_until
+from test_engine_hostile import HOSTILE, MODES, SECRETS, write_hostile
+
+_WAITS_ONCE = """
+import os, time
+from pathlib import Path
+
+def test_a(): pass
+
+def test_b():
+    {what}
+    mark = Path(os.environ["SUITE_FOLDER"], "mark")
+    if not mark.exists():
+        mark.touch()
+        time.sleep(3600)
+
+def test_c(): pass
+"""
+
+
+class Tree:
+    """The processes of a running suite, from pytest down to the cell, as soon as the cell waits."""
+
+    def __init__(self, suite: Suite, *, what: str = "pass", **env: str) -> None:
+        suite.case("waits", _WAITS_ONCE.format(what=what), compiles=False)
+        self.suite = suite
+        self.mark = suite.folder / "mark"
+        self.process = suite.start(SUITE_FOLDER=str(suite.folder), **env)
+        wait_until(self.mark.exists)
+        self.pytest = self.process.pid
+        (self.guardian,) = children(self.pytest)
+        (below,) = children(self.guardian)
+        # In a namespace process 1 stands between the two.
+        self.zygote = below if env else children(below)[0]
+        (self.supervisor,) = children(self.zygote)
+        (self.cell,) = children(self.supervisor)
+
+    def ends(self) -> Done:
+        done = self.suite.finish(self.process)
+        wait_until(lambda: not self.suite.processes(), 20)
+        return done
+
+
+@pytest.fixture(params=MODES)
+def env(request: pytest.FixtureRequest) -> dict[str, str]:
+    return MODES[request.param]
+
+
+class TestKilledFromOutside:
+    @pytest.mark.parametrize("victim", ["cell", "supervisor", "zygote", "guardian"])
+    def test_below_pytest(self, suite: Suite, env: dict[str, str], victim: str) -> None:
+        """The run goes on, and the cell it hit is run again: no false verdict."""
+        tree = Tree(suite, **env)
+        os.kill(getattr(tree, victim), signal.SIGKILL)
+        done = tree.ends()
+        assert done.status == 0, done.output
+        assert done.outcomes() == {f"waits::test_{name}": "pass" for name in "abc"}
+        assert list(suite.temporary.iterdir()) == []
+
+    def test_pytest_itself(self, suite: Suite, env: dict[str, str]) -> None:
+        """What had finished is in the journal; nothing runs on, and no folder stays."""
+        tree = Tree(suite, what="import subprocess; subprocess.Popen(['sleep', '60'], start_new_session=True)", **env)
+        os.kill(tree.pytest, signal.SIGKILL)
+        done = tree.ends()
+        assert done.outcomes() == {"waits::test_a": "pass"}
+        wait_until(lambda: not list(suite.temporary.iterdir()), 20)
+        assert suite.run(SUITE_FOLDER=str(suite.folder), **env).status == 0
+
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    def test_run_is_stopped(self, suite: Suite, env: dict[str, str], number: signal.Signals) -> None:
+        tree = Tree(suite, **env)
+        os.kill(tree.pytest, number)
+        done = tree.ends()
+        assert done.status == (2 if number is signal.SIGINT else -signal.SIGTERM)
+        assert done.outcomes() == {"waits::test_a": "pass"}
+        wait_until(lambda: not list(suite.temporary.iterdir()), 20)
+
+    def test_check_that_is_killed_twice(self, suite: Suite) -> None:
+        """A second SIGKILL is believed: the check may do it itself."""
+        tree = Tree(suite)
+        tree.mark.unlink()
+        os.kill(tree.cell, signal.SIGKILL)
+        wait_until(tree.mark.exists)
+        (again,) = children(tree.supervisor)
+        os.kill(again, signal.SIGKILL)
+        done = tree.ends()
+        assert done.record("waits", "test_b")["outcome"] == "crash"
+        assert done.record("waits", "test_b")["signal"] == "SIGKILL"
+
+    def test_supervisor_that_is_killed_twice(self, suite: Suite) -> None:
+        """In a namespace no check can do that: it is never the bug."""
+        tree = Tree(suite)
+        tree.mark.unlink()
+        os.kill(tree.supervisor, signal.SIGKILL)
+        wait_until(tree.mark.exists)
+        (again,) = children(tree.zygote)
+        os.kill(again, signal.SIGKILL)
+        done = tree.ends()
+        assert done.record("waits", "test_b")["outcome"] == "error"
+        assert done.record("waits", "test_c")["outcome"] == "pass"
+
+
+def _can(command: list[str]) -> bool:
+    return shutil.which(command[0]) is not None and subprocess.run([*command, "true"], check=False).returncode == 0
+
+
+@pytest.mark.skipif(not _can(["unshare", "--mount"]), reason="a file system of its own takes root")
+class TestFullTemporaryFolder:
+    def start(self, suite: Suite, size: str) -> Done:
+        mount = f"mount -t tmpfs -o {size} none {suite.temporary}"
+        command = ["unshare", "--mount", "sh", "-c", f'{mount}; exec "$@"', "sh", *suite.command()]
+        done = subprocess.run(
+            command, cwd=suite.folder, env=suite.environ(), capture_output=True, text=True, check=False
+        )  # fmt: skip
+        return Done(done.returncode, done.stdout + done.stderr, suite.records())
+
+    def test_filled_by_a_check(self, suite: Suite) -> None:
+        suite.case(
+            "fills",
+            """
+            import os
+            def test_a():
+                with open("big", "wb") as file:
+                    while True: file.write(bytes(1 << 16))
+            def test_b():
+                with open("big", "wb") as file: file.write(bytes(1 << 20))
+            """,
+            compiles=False,
+        )
+        done = self.start(suite, "size=4m")
+        assert done.outcomes() == {"fills::test_a": "error", "fills::test_b": "pass"}, done.output
+        assert "No space left on device" in done.record("fills", "test_a")["message"]
+
+    @pytest.mark.parametrize("files", [3, 5, 7, 9])
+    def test_full_from_the_start(self, suite: Suite, files: int) -> None:
+        """Whatever it is that cannot be made any more: the folder of the run, of the cell, its output."""
+        suite.case("fine", "def test_a(): pass", compiles=False)
+        done = self.start(suite, f"nr_inodes={files}")
+        assert done.status == 1, done.output
+        assert done.verdicts() == {"fine::test_a": "error"}
+        assert "No space left on device" in done.records[0]["message"]
+        assert "INTERNALERROR" not in done.output
+
+
+@pytest.mark.skipif(os.getuid() != 0 or not shutil.which("setpriv"), reason="becoming another user takes root")
+def test_without_root(env: dict[str, str]) -> None:
+    """An ordinary user gets a namespace too, where the system lets them."""
+    become = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+    # Not every checkout can be read by others.
+    if subprocess.run([*become, sys.executable, "-c", "import pt2bugs.plugin"], check=False, cwd="/").returncode:
+        pytest.skip("this Python cannot be used by another user")
+    with tempfile.TemporaryDirectory() as folder:
+        suite = Suite(Path(folder))
+        for name in ("null_read", "parent_killed", "child_in_its_own_session", "memory", "environment_cleared"):
+            write_hostile(suite, next(hostile for hostile in HOSTILE if hostile.name == name))
+        for path in (suite.folder, *suite.folder.iterdir()):
+            shutil.chown(path, 65534, 65534)
+        run_as(become, suite, env)
+
+
+def run_as(become: list[str], suite: Suite, env: dict[str, str]) -> None:
+    done = subprocess.run(
+        [*become, *suite.command()], env=suite.environ(**env, **SECRETS), cwd=suite.folder,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    outcomes = Done(done.returncode, done.stdout + done.stderr, suite.records()).outcomes()
+    assert outcomes, done.stdout + done.stderr
+    assert outcomes.pop("parent_killed::test_hostile") in ("pass", "crash")
+    assert outcomes.pop("null_read::test_hostile") == "crash", done.stdout
+    assert outcomes.pop("memory::test_hostile") == "oom"
+    assert set(outcomes.values()) == {"pass"}, outcomes
+    assert suite.survivors() == []
+    assert list(suite.temporary.iterdir()) == []
+
+
