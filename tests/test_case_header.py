@@ -209,7 +209,5 @@ def test_the_corpus_imports_torch_and_the_standard_library_only() -> None:
 
 
 def test_reading_headers_needs_no_torch() -> None:
-    script = (
-        "import sys, pt2bugs.case.corpus, pt2bugs.commands.list; sys.exit('torch' in sys.modules or 'pandas' in sys.modules)"
-    )
+    script = "import sys, pt2bugs.case.corpus, pt2bugs.commands.list; sys.exit('torch' in sys.modules or 'pandas' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

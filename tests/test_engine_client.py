@@ -245,4 +245,7 @@ def test_a_request_in_a_fresh_interpreter(bench: Bench) -> None:
 def test_the_hash_seed_is_that_of_every_run(bench: Bench) -> None:
     worker = bench.engine().open()
     report = worker.run(bench.request("raise RuntimeError(hash('word'))"), LIMITS).frames["report"]
-    assert report["observation"]["message"] == os.popen(f"PYTHONHASHSEED=0 {sys.executable} -c 'print(hash(\"word\"))'").read().strip()
+    assert (
+        report["observation"]["message"]
+        == os.popen(f"PYTHONHASHSEED=0 {sys.executable} -c 'print(hash(\"word\"))'").read().strip()
+    )

@@ -472,5 +472,3 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Done:
 def test_on_the_real_torch(real: Done, check: str, seen: dict[str, Any]) -> None:
     record = real.record("hang" if "hang" in check else "real", check)
     assert {key: record[key] for key in seen} == seen, record
-
-

@@ -7,9 +7,11 @@ import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from pathlib import Path
 
+import pt2bugs
 import pytest
 from suite import Done, Suite, children, wait_until
 from test_engine_hostile import HOSTILE, MODES, SECRETS, write_hostile
@@ -155,25 +157,43 @@ class TestFullTemporaryFolder:
         assert "INTERNALERROR" not in done.output
 
 
+BECOME = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+"""Run as the user nobody."""
+PACKAGES = os.pathsep.join([sysconfig.get_path("purelib"), str(Path(pt2bugs.__file__).parent.parent)])
+
+
+def _python_for_nobody() -> str | None:
+    """A Python that the user nobody may start, also from another one; ours may stand in a closed home."""
+    script = "import subprocess, sys, pt2bugs.plugin; sys.exit(subprocess.call([sys.executable, '-c', '']))"
+    minor = f"{sys.version_info.major}.{sys.version_info.minor}"
+    for python in (sys.executable, shutil.which(f"python{minor}", path="/usr/bin:/usr/local/bin")):
+        if python is not None:
+            command = [*BECOME, python, "-c", script]
+            environ = {"PYTHONPATH": PACKAGES, "PATH": os.environ["PATH"]}
+            if subprocess.run(command, check=False, cwd="/", env=environ, stderr=subprocess.DEVNULL).returncode == 0:
+                return python
+    return None
+
+
 @pytest.mark.skipif(os.getuid() != 0 or not shutil.which("setpriv"), reason="becoming another user takes root")
 def test_without_root(env: dict[str, str]) -> None:
     """An ordinary user gets a namespace too, where the system lets them."""
-    become = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
-    # Not every checkout can be read by others.
-    if subprocess.run([*become, sys.executable, "-c", "import pt2bugs.plugin"], check=False, cwd="/").returncode:
-        pytest.skip("this Python cannot be used by another user")
+    python = _python_for_nobody()
+    if python is None:
+        pytest.skip("no Python here can be used by another user")
     with tempfile.TemporaryDirectory() as folder:
         suite = Suite(Path(folder))
         for name in ("null_read", "parent_killed", "child_in_its_own_session", "memory", "environment_cleared"):
             write_hostile(suite, next(hostile for hostile in HOSTILE if hostile.name == name))
         for path in (suite.folder, *suite.folder.iterdir()):
             shutil.chown(path, 65534, 65534)
-        run_as(become, suite, env)
+        run_as([*BECOME, python, *suite.command()[1:]], suite, env)
 
 
-def run_as(become: list[str], suite: Suite, env: dict[str, str]) -> None:
+def run_as(command: list[str], suite: Suite, env: dict[str, str]) -> None:
     done = subprocess.run(
-        [*become, *suite.command()], env=suite.environ(**env, **SECRETS), cwd=suite.folder,
+        command, cwd=suite.folder,
+        env=suite.environ(**env, **SECRETS, PYTHONPATH=f"{suite.torch}{os.pathsep}{PACKAGES}"),
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     outcomes = Done(done.returncode, done.stdout + done.stderr, suite.records()).outcomes()
@@ -184,5 +204,3 @@ def run_as(become: list[str], suite: Suite, env: dict[str, str]) -> None:
     assert set(outcomes.values()) == {"pass"}, outcomes
     assert suite.survivors() == []
     assert list(suite.temporary.iterdir()) == []
-
-

@@ -155,7 +155,7 @@ class TestUnwritable:
         size = path.stat().st_size
         script = (
             "import sys, resource; from pathlib import Path; sys.path.insert(0, sys.argv[2])\n"
-            "from test_journal import *\n"
+            "from test_results_journal import *\n"
             f"resource.setrlimit(resource.RLIMIT_FSIZE, ({size + 100}, {size + 100}))\n"
             "write(Path(sys.argv[1]), record(case='b'))"
         )
@@ -169,7 +169,7 @@ _WRITER = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
-from test_journal import JournalWriter, record
+from test_results_journal import JournalWriter, record
 journal = JournalWriter(Path(sys.argv[1]))
 for number in range(int(sys.argv[3])):
     journal.append(record(case=f"{sys.argv[4]}-{number}", message="x" * 3000))

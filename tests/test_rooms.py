@@ -1,69 +1,111 @@
-"""The half that runs inside an environment imports nothing an environment may lack."""
+"""Which room may import what, and what the half that runs inside every environment may need."""
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-INSIDE = (
-    "outcome",
-    "case",
-    "extras",
-    "expectation",
-    "places",
-    "plan",
-    "pool",
-    "journal",
-    "isolation",
-    "cell",
-    "warmup",
-    "files",
-    "plugin",
-)
-ALLOWED = {
-    "harness",
-    "pytest",
-    "_pytest",
-    "pytest_forked",
-    "pytest_timeout",
-    "packaging",
-    # What pytest itself brings along.
-    "py",
-    "pluggy",
-    "iniconfig",
-    "pygments",
-    "tomli",
-    "exceptiongroup",
-    "typing_extensions",
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "harness" / "pt2bugs"
+STANDARD_LIBRARY = frozenset(sys.stdlib_module_names)
+INSIDE = sorted(
+    path.relative_to(PACKAGE.parent).with_suffix("").as_posix().replace("/", ".")
+    for room in ("case", "engine")
+    for path in (PACKAGE / room).glob("*.py")
+    if path.stem != "__init__"
+) + ["pt2bugs.results.record", "pt2bugs.results.writer", "pt2bugs.run.measurement", "pt2bugs.errors", "pt2bugs.files"]
+"""What measures cells: it runs inside every environment, with the standard library and packaging alone."""
+
+CHILD = "pt2bugs.engine"
+"""Below the client nothing but the standard library: of a named interpreter only torch is asked for."""
+
+BELOW = {
+    "case": {"errors"},
+    "engine": {"case", "errors", "files"},
+    "results": {"case", "errors", "files"},
+    "envs": {"case", "engine", "errors", "files"},
+    "run": {"case", "engine", "results", "envs", "errors", "files"},
+    "bisect": {"case", "results", "envs", "run", "errors", "files"},
+    "curate": {"case", "engine", "results", "envs", "run", "bisect", "triage", "errors", "files"},
+    "backends": {"case", "engine", "results", "envs", "run", "bisect", "errors", "files"},
+    "triage": {"case", "engine", "results", "envs", "run", "bisect", "curate", "errors", "files"},
+    "cluster": {"case", "engine", "results", "envs", "run", "errors", "files"},
+    "report": {"case", "results", "bisect", "run", "backends", "errors", "files"},
+    "export": {"case", "results", "bisect", "report", "errors", "files"},
 }
+"""The rooms that each room may import: those below it."""
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+@pytest.mark.parametrize("room", sorted(path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()))
+def test_arrows_point_down(room: str) -> None:
+    if room == "commands":
+        return
+    allowed = {room, *BELOW[room]}
+    for path in (PACKAGE / room).rglob("*.py"):
+        for name in imports_of(path):
+            parts = name.split(".")
+            if parts[0] == "pt2bugs" and len(parts) > 1 and parts[1] != "__version__":
+                assert parts[1] in allowed, f"{path.relative_to(ROOT)} imports {name}"
+
 
 _SCRIPT = """
-import importlib.abc, sys
-allowed = set({allowed!r}) | set(sys.stdlib_module_names)
+import importlib, importlib.abc, sys
+allowed = {allowed!r} | set(sys.stdlib_module_names) | {{"pt2bugs"}}
 class Wall(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] not in allowed:
             raise ImportError(f"{{name}} is not for the inside of an environment")
 sys.meta_path.insert(0, Wall())
-import importlib
-importlib.import_module("harness.{module}")
+sys.path.insert(0, {harness!r})
+importlib.import_module({module!r})
 """
+
+
+def imports_alone(module: str, *allowed: str) -> subprocess.CompletedProcess[str]:
+    """Import a module in a new Python that has nothing but the standard library and what is allowed."""
+    script = _SCRIPT.format(allowed=set(allowed), harness=str(PACKAGE.parent), module=module)
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("module", INSIDE)
 def test_imports_inside_an_environment(module: str) -> None:
-    script = _SCRIPT.format(allowed=sorted(ALLOWED), module=module)
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    needs = () if module.startswith(CHILD) else ("packaging", "tomli")
+    done = imports_alone(module, *needs)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_wall_holds() -> None:
+    assert "packaging is not for the inside" in imports_alone("pt2bugs.case.header").stderr
+
+
+def test_the_plugin_takes_pytest_and_no_more() -> None:
+    done = imports_alone(
+        "pt2bugs.plugin", "packaging", "tomli", "pytest", "_pytest", "pluggy", "iniconfig", "pygments", "py",
+        "exceptiongroup", "typing_extensions",
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
 
 
 def test_syntax_of_the_oldest_python() -> None:
     """Everything parses as Python 3.10, the oldest we support."""
-    import ast
-
-    root = Path(__file__).parent.parent
-    for path in [*root.glob("harness/**/*.py"), *root.glob("cases/**/*.py")]:
+    for path in [*ROOT.glob("harness/**/*.py"), *ROOT.glob("cases/**/*.py")]:
         ast.parse(path.read_text(), feature_version=(3, 10))
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.stem)
+def test_files_hold_one_concept(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= 400

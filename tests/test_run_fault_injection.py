@@ -135,9 +135,7 @@ def _is_run(pid: int) -> bool:
 class Gun:
     """Kills one random process at a time, each kind as often as its weight says."""
 
-    WEIGHTS = MappingProxyType(
-        {"run": 10, "install": 10, "guardian": 10, "zygote": 10, "supervisor": 20, "cell": 40}
-    )
+    WEIGHTS = MappingProxyType({"run": 10, "install": 10, "guardian": 10, "zygote": 10, "supervisor": 20, "cell": 40})
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)

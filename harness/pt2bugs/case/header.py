@@ -8,13 +8,12 @@ import math
 import re
 import signal
 import sys
-import warnings
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from packaging.specifiers import SpecifierSet
+from pt2bugs.case.header_table import HeaderTable, Types, shown
 from pt2bugs.case.model import (
     DEFAULT_MEMORY_MIB,
     DEFAULT_TIMEOUT_S,
@@ -34,8 +33,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-_Types = type | tuple[type, ...]
-_CASE_KEYS: dict[str, _Types] = {
+_CASE_KEYS: dict[str, Types] = {
     "issue": str,
     "fix": str,
     "same-fix": str,
@@ -58,7 +56,7 @@ _CASE_KEYS: dict[str, _Types] = {
     "demands": (list, dict),
 }
 _REQUIRED = ("issue", "title", "component", "symptom")
-_BUG_KEYS: dict[str, _Types] = {
+_BUG_KEYS: dict[str, Types] = {
     "torch": str,
     "device": str,
     "backend": str,
@@ -73,124 +71,7 @@ _BUG_KEYS: dict[str, _Types] = {
     "signal": str,
     "blocked": bool,
 }
-_TYPE_NAMES: dict[_Types, str] = {
-    str: "a string",
-    int: "a whole number",
-    bool: "true or false",
-    list: "a list",
-    dict: "a table",
-    (int, float): "a number",
-    (list, dict): "a list or a table",
-}
 _HASHED_SETTINGS = ("timeout", "memory", "requires-torch", "isolation", "env", "compiles", "extra")
-
-
-class _Table:
-    """Typed access to one table of the header. A problem is noted with its line, and a default returned."""
-
-    def __init__(
-        self,
-        table: dict[str, Any],
-        keys: dict[str, _Types],
-        name: str,
-        lines: dict[str, int],
-        line: int,
-        problems: list[Problem],
-    ) -> None:
-        self.name, self.line, self._lines, self._problems = name, line, lines, problems
-        self._table: dict[str, Any] = {}
-        for key, value in table.items():
-            if key not in keys:
-                self.note(key, f"unknown key {key!r} in {name}{did_you_mean(key, keys)}")
-            elif not isinstance(value, keys[key]) or (isinstance(value, bool) and keys[key] is not bool):
-                self.note(key, f"{key} must be {_TYPE_NAMES[keys[key]]}, not {_shown(value)}")
-            elif isinstance(value, str) and not value.isprintable():
-                self.note(key, f"{key} holds a control character or a line break: {_shown(value)}")
-            else:
-                self._table[key] = value
-        self._given = set(table)
-
-    def note(self, key: str | None, text: str) -> None:
-        """Add a problem; it is on the line of `key`, or on that of the table."""
-        self._problems.append(Problem(self._lines.get(key or "", self.line), text))
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._table
-
-    def get(self, key: str, default: Any) -> Any:
-        return self._table.get(key, default)
-
-    def text(self, key: str) -> str | None:
-        value: str | None = self._table.get(key)
-        return value
-
-    def required(self, keys: Iterable[str]) -> None:
-        for key in keys:
-            if not self._table.get(key) and (key not in self._given or key in self._table):
-                self.note(None, f"{self.name} needs {key!r}")
-
-    def word(self, key: str, words: Sequence[str], default: str) -> str:
-        value: str = self._table.get(key, default)
-        if key in self._table and value not in words:
-            hint = did_you_mean(value, words) or f": one of {', '.join(words)}"
-            self.note(key, f"unknown {key} {_shown(value)}{hint}")
-            return default
-        return value
-
-    def specifiers(self, key: str) -> SpecifierSet:
-        text = self._table.get(key, "")
-        try:
-            return _specifiers(text)
-        except ValueError:  # InvalidSpecifier, or a number too long for Python
-            self.note(key, f'{key} = {_shown(text)} is not a PEP 440 specifier set; write for example ">=2.4,<2.9"')
-            return SpecifierSet()
-
-    def strings(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
-        values = self._table.get(key, default)
-        if not all(isinstance(value, str) and value and value.isprintable() for value in values):
-            self.note(key, f"{key} must be a list of non-empty strings, not {_shown(values)}")
-            return default
-        return tuple(dict.fromkeys(values))
-
-    def some_of(self, key: str, default: tuple[str, ...]) -> tuple[str, ...]:
-        values = self.strings(key, default)
-        if not values:
-            self.note(key, f"{key} must name at least one")
-        return values or default
-
-    def url(self, key: str) -> str:
-        value: str = self._table.get(key, "")
-        if value and not re.fullmatch(r"https?://\S+", value):
-            self.note(key, f"{key} must be a web address, not {_shown(value)}")
-        return value
-
-    def pattern(self, key: str) -> str | None:
-        """A regular expression, if there is one."""
-        value: str | None = self._table.get(key)
-        if value is None:
-            return None
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                re.compile(value)
-        except (re.error, OverflowError, RecursionError, MemoryError) as error:
-            self.note(key, f"{key} is not a regular expression: {error or type(error).__name__}")
-            return None
-        return value
-
-
-def _shown(value: Any) -> str:
-    """A value for a message: on one line, and not longer than one reads."""
-    try:
-        text = ascii(value)
-    except (ValueError, RecursionError):  # a number of too many digits, a list in a list in a list ...
-        text = f"a {type(value).__name__} too large to show"
-    return text if len(text) <= 80 else f"{text[:77]}..."
-
-
-@lru_cache(maxsize=4096)
-def _specifiers(text: str) -> SpecifierSet:
-    return SpecifierSet(text)
 
 
 def parse_case(path: Path) -> Case:
@@ -219,12 +100,14 @@ def parse_case(path: Path) -> Case:
     checks, doc = read_program(text, problems)
     settings = {key: table.get(key) for key in _HASHED_SETTINGS}
     case_lines, case_line, bug_lines = _locate(block.toml, block.first_line)
-    header = _Table(table, _CASE_KEYS, "[tool.pt2bugs]", case_lines, case_line, problems)
+    header = HeaderTable(table, _CASE_KEYS, "[tool.pt2bugs]", case_lines, case_line, problems)
     header.required(_REQUIRED)
     devices = header.some_of("devices", ("cpu",))
     backends = header.some_of("backends", ("inductor",))
     bugs = [
-        _parse_bug(_Table(entry, _BUG_KEYS, "[[tool.pt2bugs.bug]]", lines, line, problems), checks, devices, backends)
+        _parse_bug(
+            HeaderTable(entry, _BUG_KEYS, "[[tool.pt2bugs.bug]]", lines, line, problems), checks, devices, backends
+        )
         for entry, (lines, line) in _entries(header, bug_lines, case_line)
     ]
     guard = header.get("guard", False)
@@ -277,7 +160,7 @@ def _parse_toml(path: Path, toml: str, first: int) -> dict[str, Any]:
 
 
 def _entries(
-    header: _Table, bug_lines: Sequence[tuple[dict[str, int], int]], case_line: int
+    header: HeaderTable, bug_lines: Sequence[tuple[dict[str, int], int]], case_line: int
 ) -> list[tuple[dict[str, Any], tuple[dict[str, int], int]]]:
     entries = header.get("bug", [])
     if not all(isinstance(entry, dict) for entry in entries):
@@ -286,7 +169,7 @@ def _entries(
     return [(e, bug_lines[i] if i < len(bug_lines) else ({}, case_line)) for i, e in enumerate(entries)]
 
 
-def _parse_bug(table: _Table, checks: Sequence[Check], devices: Sequence[str], backends: Sequence[str]) -> Bug:
+def _parse_bug(table: HeaderTable, checks: Sequence[Check], devices: Sequence[str], backends: Sequence[str]) -> Bug:
     if "outcome" not in table:
         table.note(None, f"{table.name} needs an outcome: one of {', '.join(sorted(FAILURES))}")
     outcome = table.word("outcome", tuple(sorted(str(outcome) for outcome in FAILURES)), str(Outcome.WRONG))
@@ -314,36 +197,36 @@ def _parse_bug(table: _Table, checks: Sequence[Check], devices: Sequence[str], b
     )
 
 
-def _timeout(header: _Table) -> float:
+def _timeout(header: HeaderTable) -> float:
     value = header.get("timeout", DEFAULT_TIMEOUT_S)
     if not (math.isfinite(value) and 0 < value <= MAX_TIMEOUT_S):
-        words = f"timeout must be seconds, greater than zero and at most a day ({MAX_TIMEOUT_S:g}), not {_shown(value)}"
+        words = f"timeout must be seconds, greater than zero and at most a day ({MAX_TIMEOUT_S:g}), not {shown(value)}"
         header.note("timeout", words)
         return DEFAULT_TIMEOUT_S
     return float(value)
 
 
-def _memory(header: _Table) -> int:
+def _memory(header: HeaderTable) -> int:
     value: int = header.get("memory", DEFAULT_MEMORY_MIB)
     if not 0 < value <= 1 << 30:
-        header.note("memory", f"memory must be MiB, greater than zero, not {_shown(value)}")
+        header.note("memory", f"memory must be MiB, greater than zero, not {shown(value)}")
         return DEFAULT_MEMORY_MIB
     return value
 
 
-def _environment(header: _Table) -> dict[str, str]:
+def _environment(header: HeaderTable) -> dict[str, str]:
     env: dict[str, Any] = header.get("env", {})
     for name, value in env.items():
         if not isinstance(value, str):
-            header.note("env", f"env must be a table of strings, not {_shown(env)}")
+            header.note("env", f"env must be a table of strings, not {shown(env)}")
             return {}
         if not name or "=" in name or "\0" in name or "\0" in value:
-            header.note("env", f"env cannot set {_shown(name)} to {_shown(value)}: no '=' in a name, no NUL anywhere")
+            header.note("env", f"env cannot set {shown(name)} to {shown(value)}: no '=' in a name, no NUL anywhere")
             return {}
     return dict(env)
 
 
-def _demands(header: _Table, checks: Sequence[Check]) -> dict[str, tuple[str, ...]]:
+def _demands(header: HeaderTable, checks: Sequence[Check]) -> dict[str, tuple[str, ...]]:
     """What each check demands: the same for all of them, or a table by check."""
     given = header.get("demands", [])
     by_check = given if isinstance(given, dict) else {check.name: given for check in checks}
@@ -351,15 +234,15 @@ def _demands(header: _Table, checks: Sequence[Check]) -> dict[str, tuple[str, ..
     found: dict[str, tuple[str, ...]] = {}
     for name, demands in by_check.items():
         if name not in names:
-            header.note("demands", f"demands names {_shown(name)}, which is no check{did_you_mean(name, names)}")
+            header.note("demands", f"demands names {shown(name)}, which is no check{did_you_mean(name, names)}")
             continue
         if not isinstance(demands, list) or not all(isinstance(word, str) for word in demands):
-            header.note("demands", f"demands must be a list of words, not {_shown(demands)}")
+            header.note("demands", f"demands must be a list of words, not {shown(demands)}")
             break
         unknown = [word for word in demands if word not in DEMANDS]
         if unknown:
             hint = did_you_mean(unknown[0], DEMANDS) or f": there are {', '.join(DEMANDS)}"
-            header.note("demands", f"unknown demand {_shown(unknown[0])}{hint}")
+            header.note("demands", f"unknown demand {shown(unknown[0])}{hint}")
             break
         found[name] = tuple(dict.fromkeys(demands))
     return found
@@ -368,7 +251,7 @@ def _demands(header: _Table, checks: Sequence[Check]) -> dict[str, tuple[str, ..
 def _dependencies(metadata: dict[str, Any], line: int, problems: list[Problem]) -> tuple[str, ...]:
     value = metadata.get("dependencies", [])
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        problems.append(Problem(line, f"dependencies must be a list of strings, not {_shown(value)}"))
+        problems.append(Problem(line, f"dependencies must be a list of strings, not {shown(value)}"))
         return ()
     return tuple(value)
 
@@ -379,7 +262,7 @@ def _requires_python(metadata: dict[str, Any], line: int, problems: list[Problem
         SpecifierSet(value)
         return str(value)
     except (ValueError, TypeError, AttributeError):
-        problems.append(Problem(line, f"requires-python must be a PEP 440 specifier set, not {_shown(value)}"))
+        problems.append(Problem(line, f"requires-python must be a PEP 440 specifier set, not {shown(value)}"))
         return ""
 
 

@@ -7,7 +7,6 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-
 _OWN = f"{Path(__file__).resolve().parent.parent.parent}/"
 
 

@@ -26,7 +26,6 @@ from pt2bugs.engine.protocol import send
 from pt2bugs.engine.supervisor import Supervisor
 from pt2bugs.engine.warmup import prepare, provide
 
-
 _LOOK_S = 0.5
 
 
