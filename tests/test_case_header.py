@@ -85,7 +85,7 @@ def test_a_whole_header(tmp_path: Path) -> None:
         (BUG + '# match = "("\n', 14, "match is not a regular expression"),
         (BUG + '# signal = "SIGSEGV"\n', 14, 'signal belongs to outcome = "crash"'),
         (BUG.replace("raise", "crash") + '# signal = "SEGV"\n', 14, "unknown signal 'SEGV'; did you mean 'SIGSEGV'?"),
-        ('#\n# [[tool.pt2bugs.bug]]\n# torch = "<2"\n', 11, "needs a outcome"),
+        ('#\n# [[tool.pt2bugs.bug]]\n# torch = "<2"\n', 11, "needs an outcome"),
         (BUG + BUG + "# blokced = true\n", 18, "unknown key 'blokced' in [[tool.pt2bugs.bug]]"),
     ],
 )

@@ -200,7 +200,7 @@ def _parse_bug(table: HeaderTable, checks: Sequence[Check], devices: Sequence[st
 def _timeout(header: HeaderTable) -> float:
     value = header.get("timeout", DEFAULT_TIMEOUT_S)
     if not (math.isfinite(value) and 0 < value <= MAX_TIMEOUT_S):
-        words = f"timeout must be seconds, greater than zero and at most a day ({MAX_TIMEOUT_S:g}), not {shown(value)}"
+        words = f"timeout must be greater than zero seconds and at most a day ({MAX_TIMEOUT_S:g}), not {shown(value)}"
         header.note("timeout", words)
         return DEFAULT_TIMEOUT_S
     return float(value)

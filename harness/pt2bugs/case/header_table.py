@@ -94,7 +94,7 @@ class HeaderTable:
     def some_of(self, key: str, default: tuple[str, ...]) -> tuple[str, ...]:
         values = self.strings(key, default)
         if not values:
-            self.note(key, f"{key} must name at least one")
+            self.note(key, f"{key} must name at least one {key[:-1]}")
         return values or default
 
     def url(self, key: str) -> str:
