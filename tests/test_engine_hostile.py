@@ -237,6 +237,125 @@ HOSTILE = [
     Hostile("spawn_env", "assert os.environ['X'] == '1'; os.environ['X'] = '2'", PASS, settings={"env": {"X": "1"}}),
 ]
 
+ODD_EXCEPTIONS = {
+    "class_that_lies": "__class__ = property(lambda self: AssertionError)",
+    "class_that_raises": "__class__ = property(lambda self: 1 / 0)",
+    "cause_that_raises": "__cause__ = property(lambda self: 1 / 0)",
+    "context_that_raises": "__context__ = property(lambda self: 1 / 0)",
+    "traceback_that_raises": "__traceback__ = property(lambda self: 1 / 0)",
+    "attributes_that_raise": "def __getattribute__(self, name): raise KeyError(name)",
+    "str_that_is_no_text": "def __str__(self): return 3",
+    "str_that_exits": "def __str__(self): raise SystemExit(0)",
+    "str_of_a_subclass": "def __str__(self): return type('Text', (str,), {'__len__': lambda self: 1 / 0})('odd')",
+    "repr_that_raises": "def __repr__(self): raise ValueError",
+    "hash_that_raises": "def __hash__(self): raise ValueError",
+    "equality_that_raises": "def __eq__(self, other): raise ValueError",
+}
+"""What a class of exceptions may define to be in the way of whoever looks at one."""
+
+PATCHES = {
+    "json_dumps": "import json; json.dumps = None",
+    "json_encoder": "import json.encoder; json.encoder.JSONEncoder.encode = None",
+    "getpid": "os.getpid = lambda: 0",
+    "os_write": "os.write = None",
+    "os_exit": "os._exit = lambda status: None",
+    "len": "import builtins; builtins.len = lambda thing: 0",
+    "isinstance": "import builtins; builtins.isinstance = None",
+    "str": "import builtins; builtins.str = None",
+    "type": "import builtins; builtins.type = None",
+    "open": "import builtins; builtins.open = None",
+    "all_builtins": "import builtins; vars(builtins).clear()",
+    "clock": "time.perf_counter = lambda: 1e18",
+    "monotonic": "time.monotonic = lambda: -1e18",
+    "walk_tb": "import traceback; traceback.walk_tb = None",
+    "traceback_exception": "import traceback; traceback.TracebackException = None",
+    "compiled_patterns": "import re; re.compile = re.search = None",
+    "modules_cleared": "sys.modules.clear()",
+    "trace": "sys.settrace(lambda *_: 1 / 0)",
+    "profile": "sys.setprofile(lambda *_: None)",
+    "recursion_limit": "sys.setrecursionlimit(60)",
+    "stdout_closed": "sys.stdout.close()",
+    "stdout_replaced": "sys.stdout = sys.stderr = None",
+    "alarm": "signal.setitimer = signal.alarm = None",
+    "hooks": "sys.excepthook = sys.unraisablehook = None",
+    "faulthandler": "import faulthandler; faulthandler.dump_traceback_later = None; faulthandler.disable()",
+    "collector": "import gc; gc.disable(); gc.set_threshold(1)",
+}
+"""What a check may leave patched: the report of its outcome must not need it."""
+
+STANDING = {
+    "descriptors_of_the_parent": "resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE, (16, 16))",
+    "file_size_of_the_parent": "resource.prlimit(os.getppid(), resource.RLIMIT_FSIZE, (0, 0))",
+    "data_of_the_parent": "resource.prlimit(os.getppid(), resource.RLIMIT_DATA, (1 << 20, 1 << 20))",
+    "cpu_of_the_parent": "resource.prlimit(os.getppid(), resource.RLIMIT_CPU, (3600, 3600))",
+    "priority_of_the_parent": "os.setpriority(os.PRIO_PROCESS, os.getppid(), 19)",
+    "processors_of_the_parent": "os.sched_setaffinity(os.getppid(), {min(os.sched_getaffinity(0))})",
+    "scheduler_of_the_parent": "os.sched_setscheduler(os.getppid(), os.SCHED_BATCH, os.sched_param(0))",
+}
+"""What a check may change of the process that forked it, and with it of every cell after it."""
+
+HOSTILE += [
+    *(
+        Hostile(
+            name,
+            f"class Odd(RuntimeError):\n    {body}\nraise Odd('odd')",
+            {"outcome": "raise", "error_type": f"pt2bugs_case_{name}.test_hostile.<locals>.Odd"},
+        )
+        for name, body in ODD_EXCEPTIONS.items()
+    ),
+    *(Hostile(f"patched_{name}", body, PASS) for name, body in PATCHES.items()),
+    *(
+        Hostile(f"patched_{name}_and_wrong", f"{body}\nassert False, 'the true end'", {"outcome": "wrong"})
+        for name, body in PATCHES.items()
+        if name not in ("all_builtins", "modules_cleared", "trace", "recursion_limit")
+    ),
+    *(Hostile(name, body, PASS) for name, body in STANDING.items()),
+    Hostile(
+        "metaclass_that_lies",
+        """
+        class Meta(type):
+            __module__ = property(lambda cls: 1 / 0)
+            __qualname__ = property(lambda cls: 7)
+            def __getattribute__(cls, name): raise KeyError(name)
+        class Odd(RuntimeError, metaclass=Meta): pass
+        raise Odd("odd")
+        """,
+        {"outcome": "raise"},
+    ),
+    Hostile(
+        "type_name_with_escapes", r"raise type('E\x1b[31m\r\n', (RuntimeError,), {})('x')", {"outcome": "raise"}
+    ),
+    Hostile("type_name_of_5_mb", "raise type('E' * 5_000_000, (RuntimeError,), {})('x')", {"outcome": "raise"}),
+    Hostile("loop_of_causes", "e = RuntimeError('a')\ne.__cause__ = e.__context__ = e\nraise e", {"outcome": "raise"}),
+    Hostile("group_of_exceptions", "raise ExceptionGroup('g', [ValueError(1), OSError(28, 'no')])", {"outcome": "raise"}),
+    Hostile("base_exception", "raise BaseException('odd')", {"outcome": "raise", "error_type": "BaseException"}),
+    Hostile("generator_exit", "raise GeneratorExit", {"outcome": "raise", "error_type": "GeneratorExit"}),
+    Hostile("a_coroutine", "async def f(): pass\nreturn f()", {"outcome": "error"}),
+    Hostile("a_generator", "return (x for x in ())", {"outcome": "error"}),
+    Hostile("counters_cleared", "torch.compile(lambda: None)()\ntorch._dynamo.utils.counters.clear()",
+            {**PASS, "graphs": 1}, settings={"compiles": True}),
+    Hostile("stats_cleared", "torch.compile(lambda: None)()\ntorch._dynamo.utils.counters['stats'].clear()",
+            {**PASS, "graphs": 1}, settings={"compiles": True}),
+    Hostile("stats_replaced", "torch.compile(lambda: None)()\ntorch._dynamo.utils.counters['stats'] = {}",
+            {**PASS, "graphs": 1}, settings={"compiles": True}),
+    Hostile("own_alarm", "os.kill(os.getpid(), signal.SIGALRM); time.sleep(1)", crash("SIGALRM")),
+    Hostile("own_timer", "signal.setitimer(signal.ITIMER_REAL, 0.01); time.sleep(1)", crash("SIGALRM")),
+    Hostile("message_like_a_timeout", "raise RuntimeError('Timeout (>1.0s)')", {"outcome": "raise"}),
+    Hostile("message_like_bad_alloc", "raise RuntimeError('the compiler said bad_alloc')", {"outcome": "raise"}),
+    Hostile("abort_after_the_words", "os.write(2, b'bad_alloc is what it said\\n'); os.abort()", crash("SIGABRT")),
+    Hostile("nested_folders", "for _ in range(1200):\n    os.mkdir('d'); os.chdir('d')", PASS),
+    Hostile("many_files", "for n in range(3000): open(f'f{n}', 'w').close()", PASS),
+    Hostile("fifo_as_output", "os.unlink('../output'); os.mkfifo('../output')", PASS),
+    Hostile("device_as_output", "os.unlink('../output'); os.symlink('/dev/zero', '../output')", PASS),
+    Hostile("run_folder_removed", "import shutil; shutil.rmtree(os.path.dirname(os.path.dirname(os.getcwd())))", PASS),
+    Hostile("optimized", "assert not sys.flags.optimize\nassert False", {"outcome": "wrong"}),
+    Hostile("fork_bomb_that_ends", "for _ in range(6): os.fork()", PASS),
+    Hostile("real_time_signal", "os.kill(os.getpid(), signal.SIGRTMIN + 3)", {"outcome": "crash"}),
+    Hostile("execs_another_program", "os.execv('/bin/true', ['true'])", {"outcome": "crash", "exit_status": 0}),
+    Hostile("umask_changed", "os.umask(0o777)", PASS),
+    Hostile("socket_left_open", "import socket; socket.socketpair(); socket.create_server(('127.0.0.1', 0))", PASS),
+]  # fmt: skip
+
 _BODY = """
 import os, random, resource, signal, subprocess, sys, tempfile, threading, time
 import torch

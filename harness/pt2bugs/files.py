@@ -6,14 +6,39 @@ import os
 import tempfile
 from pathlib import Path
 
+from pt2bugs.errors import InputError
+
+
+class FileError(InputError):
+    """A file that cannot be written.
+
+    Cause: a folder that is not there or not writable, a full disk, a folder of that name.
+    Remedy: the message names the file; what was there before is untouched.
+    """
+
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file whole or not at all."""
+    """Write a text file whole or not at all.
+
+    Raises:
+        FileError: it cannot be written.
+    """
     write_bytes(path, text.encode())
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all."""
+    """Write a file whole or not at all.
+
+    Raises:
+        FileError: it cannot be written.
+    """
+    try:
+        _write_beside(path, data)
+    except OSError as error:
+        raise FileError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def _write_beside(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:

@@ -177,7 +177,10 @@ def observe_check(request: Mapping[str, Any], begin: Callable[[], None]) -> tupl
 
 
 def _call(
-    check: Callable[..., Any], arguments: Mapping[str, Any], timer: SoftTimeout
+    check: Callable[..., Any],
+    arguments: Mapping[str, Any],
+    timer: SoftTimeout,
+    settrace: Callable[[None], None] = sys.settrace,
 ) -> tuple[Any, BaseException | None]:
     """What the check returned, and the exception that left it. The alarm may come at any moment up to the stop."""
     try:
@@ -185,6 +188,8 @@ def _call(
             timer.start()
             return check(**arguments), None
         finally:
+            # A trace function of the check would be called for the next function, and may raise there.
+            settrace(None)
             timer.stop()
     except BaseException as caught:
         return None, caught

@@ -88,7 +88,7 @@ class ReportPipe:
     def __init__(self, fd: int, nonce: str) -> None:
         self.fd, self.nonce = fd, nonce
         self._owner = 0
-        self._getpid, self._write, self._dumps = os.getpid, os.write, json.dumps
+        self._getpid, self._write, self._encode = os.getpid, os.write, json.JSONEncoder().encode
 
     def own(self) -> None:
         """Let this process alone report: one that the check forks runs on to the end of the cell as well."""
@@ -97,7 +97,7 @@ class ReportPipe:
     def send(self, kind: str, value: Any) -> None:
         if self._getpid() != self._owner:
             return
-        data = f"{self.nonce} {kind} {self._dumps(value)}\n".encode()
+        data = f"{self.nonce} {kind} {self._encode(value)}\n".encode()
         while data:
             data = data[self._write(self.fd, data) :]
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from pt2bugs.engine.folders import cache_home
-from pt2bugs.files import write_text
+from pt2bugs.files import FileError, write_text
 
 _MODULES = (
     "torch._dynamo",
@@ -235,7 +235,7 @@ class _Memory:
         if all(name in self.known and self.known[name] == value for name, value in facts.items()):
             return
         self.known.update(facts)
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(FileError):
             write_text(self._file, json.dumps(self.known))
 
 

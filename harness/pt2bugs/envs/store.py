@@ -24,7 +24,7 @@ from pt2bugs.envs.environment import Environment, EnvironmentFailure, Key, compa
 from pt2bugs.envs.extras import EXTRAS
 from pt2bugs.envs.size import inodes, stats
 from pt2bugs.envs.sources import Sources
-from pt2bugs.files import write_text
+from pt2bugs.files import FileError, write_text
 
 MARKER = "pt2bugs.json"
 
@@ -58,6 +58,8 @@ class Store:
                     found = self._install(key)
                 os.utime(found.path / MARKER)
                 return found
+        except FileError as error:
+            raise EnvironmentFailure(str(error)) from None
         except OSError as error:
             raise EnvironmentFailure(f"{self.home}: {error.strerror or error}") from None
 

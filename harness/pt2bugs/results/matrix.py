@@ -162,7 +162,7 @@ class Results:
         """Write `cells.csv` and `matrix.csv` anew, each whole or not at all.
 
         Raises:
-            JournalError: a table cannot be written; the one that was there stays.
+            FileError: a table cannot be written; the one that was there stays.
         """
         from pt2bugs.results.tables import cells_table, matrix_table, write_csv
 

@@ -14,7 +14,6 @@ from pt2bugs.case.words import Verdict
 from pt2bugs.files import write_text
 from pt2bugs.results.matrix import CellKey
 from pt2bugs.results.record import Record
-from pt2bugs.results.writer import JournalError
 
 CELL_COLUMNS = [
     "case",
@@ -98,12 +97,9 @@ def write_csv(table: pd.DataFrame, path: Path) -> None:
     """Write beside and rename, so that a reader sees the old table or the new one.
 
     Raises:
-        JournalError: it cannot be written.
+        FileError: it cannot be written.
     """
-    try:
-        write_text(path, csv_text(table))
-    except OSError as error:
-        raise JournalError(f"{path}: cannot be written: {error.strerror or error}") from None
+    write_text(path, csv_text(table))
 
 
 _FORMULA = frozenset("=+-@\t\r")
