@@ -8,11 +8,12 @@ without pandas.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from types import ModuleType
 from typing import Any
@@ -41,26 +42,37 @@ COMMANDS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     argv = sys.argv[1:] if argv is None else list(argv)
+    with _signals_stop():
+        try:
+            module, arguments = _parse(argv)
+            return int(module.run(_options_of(module, arguments)))
+        except NothingSelected as error:
+            say(f"pt2bugs: {error}")
+            return NOTHING
+        except Pt2bugsError as error:
+            say(f"pt2bugs: {error}")
+            return USAGE
+        except KeyboardInterrupt:
+            say("pt2bugs: stopped; what had finished is in the journal, the same command goes on from there")
+            return 130
+        except BrokenPipeError:
+            # The reader of our output (head, less) has what it wanted.
+            sys.stderr.close()
+            return OK
+
+
+@contextlib.contextmanager
+def _signals_stop() -> Iterator[None]:
+    """Take SIGTERM and SIGHUP for Ctrl-C: what runs is ended, folders are removed, and the user is told."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    former = {number: signal.signal(number, _stop) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
-        module, arguments = _parse(argv)
-        if threading.current_thread() is threading.main_thread():
-            # As Ctrl-C: what runs is ended, folders are removed, and the user is told.
-            for number in (signal.SIGTERM, signal.SIGHUP):
-                signal.signal(number, _stop)
-        return int(module.run(_options_of(module, arguments)))
-    except NothingSelected as error:
-        say(f"pt2bugs: {error}")
-        return NOTHING
-    except Pt2bugsError as error:
-        say(f"pt2bugs: {error}")
-        return USAGE
-    except KeyboardInterrupt:
-        say("pt2bugs: stopped; what had finished is in the journal, the same command goes on from there")
-        return 130
-    except BrokenPipeError:
-        # The reader of our output (head, less) has what it wanted.
-        sys.stderr.close()
-        return OK
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
 
 
 def _stop(*_: object) -> None:

@@ -129,4 +129,7 @@ def shown(value: Any) -> str:
 
 @lru_cache(maxsize=4096)
 def _specifiers(text: str) -> SpecifierSet:
-    return SpecifierSet(text)
+    found = SpecifierSet(text)
+    # Versions are parsed when they are first compared.
+    found.contains("2.0")
+    return found
