@@ -15,7 +15,7 @@
 # torch = "<2.7"
 # outcome = "raise"
 # error = "TypeError"
-# match = '_functionalize_apply_view_metas'
+# match = '(?s)_functionalize_apply_view_metas\(\): .*TensorAlias'
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.7"

@@ -16,7 +16,7 @@
 # torch = "<2.5"
 # outcome = "wrong"
 # error = "AssertionError"
-# match = 'keys of the mappings do not match'
+# match = "The keys of the mappings do not match:\\nMissing keys in the actual mapping: \\['x\\.(first|second)\\.first"
 # ///
 """AOTAutograd unwraps wrapper subclasses to the plain tensors in them before tracing and wraps the results
 again. For a wrapper inside a wrapper this must recurse, and flattening and wrapping must agree on the

@@ -15,6 +15,7 @@
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.4,<2.7"
 # outcome = "timeout"
+# frame = 'torch/(_functorch/partitioners|fx/node)\.py'
 # ///
 """The min-cut partitioner walks from every candidate for fusion along its fusible users with a heap, and
 put a node on the heap once for each path that leads to it. In a chain where every op has several later

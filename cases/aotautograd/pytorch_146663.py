@@ -9,11 +9,13 @@
 # symptom = "hang"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager_decomp_partition"]
+# same-fix = "pytorch_145081"
 # timeout = 30
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.4,<2.7"
 # outcome = "timeout"
+# frame = 'torch/(_functorch/partitioners|fx/node)\.py'
 # ///
 """Sinkhorn iterations: each step is a logsumexp of the step before. The decomposition gives every step
 several users (maximum, difference, exp, log), so the number of paths through the joint graph multiplies

@@ -10,6 +10,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["inductor"]
+# timeout = 180
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.2,<2.15"

@@ -15,7 +15,7 @@
 # check = "test_select"
 # outcome = "wrong"
 # error = "AssertionError"
-# match = "Greatest absolute difference: 6.0"
+# match = 'Mismatched elements: 3 / 3 \([\d.]+%\)\nGreatest absolute difference: 6\.0 '
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.4"

@@ -13,6 +13,7 @@
 # devices = ["cpu"]
 # backends = ["turbine_cpu"]
 # extra = "turbine"
+# timeout = 180
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.3"
@@ -20,6 +21,7 @@
 # outcome = "raise"
 # error = "RuntimeError"
 # match = "JIT compilation failed"
+# output = "failed to legalize operation 'torch.constant.int'"
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.2"

@@ -14,6 +14,7 @@
 # devices = ["cpu"]
 # backends = ["turbine_cpu"]
 # extra = "turbine"
+# same-fix = "pytorch_107961"
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.13"

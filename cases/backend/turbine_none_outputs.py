@@ -13,6 +13,7 @@
 # devices = ["cpu"]
 # backends = ["turbine_cpu"]
 # extra = "turbine"
+# timeout = 180
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.3"
@@ -20,6 +21,7 @@
 # outcome = "raise"
 # error = "RuntimeError"
 # match = "JIT compilation failed"
+# output = "unhandled torch type: '!torch.none'"
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.3"
@@ -27,6 +29,7 @@
 # outcome = "raise"
 # error = "RuntimeError"
 # match = "JIT compilation failed"
+# output = "unhandled torch type: '!torch.none'"
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.2"
@@ -48,6 +51,7 @@
 # outcome = "raise"
 # error = "ValueError"
 # match = "failed to generate bytecode"
+# output = '!torch\.vtensor<\[4\],f32>, !torch\.none\)'
 # ///
 """AOTAutograd writes None for a gradient nobody needs: as an operator's result and as a graph output.
 

@@ -17,6 +17,7 @@
 # outcome = "raise"
 # error = "AssertionError"
 # match = "^time <= "
+# frame = 'torch/fx/experimental/symbolic_shapes\.py:\d+ prettify_results'
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.3,<2.7"

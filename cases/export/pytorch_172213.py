@@ -17,14 +17,16 @@
 # torch = ">=2.8,<2.13"
 # outcome = "raise"
 # error = "AssertionError"
-# match = "^$|expected FakeTensor, got"
+# match = '^$|expected FakeTensor, got'
+# frame = 'torch/_functorch/_aot_autograd/utils\.py:\d+ _map_assigned_buffer_to_proxy'
 #
 # [[tool.pt2bugs.bug]]
 # check = "test_non_strict_export"
 # torch = ">=2.6,<2.13"
 # outcome = "raise"
 # error = "AssertionError"
-# match = "^$|expected FakeTensor, got"
+# match = '^$|expected FakeTensor, got'
+# frame = 'torch/_functorch/_aot_autograd/utils\.py:\d+ _map_assigned_buffer_to_proxy'
 # ///
 """Non-strict export records buffer assignments with a module-wide hook while it traces. When tracing fails
 (here at the `if` on a buffer's value) the hook stayed registered, and the next assignment to any module's

@@ -14,7 +14,7 @@
 # torch = ">=2.2,<2.7"
 # outcome = "wrong"
 # error = "AssertionError"
-# match = "Tensor-likes are not equal"
+# match = 'Mismatched elements: 1 / 4 \([\d.]+%\)\nGreatest absolute difference: 2\.0 '
 # ///
 """The read of the old elements is fused into the loop that writes the new ones back, in place. For an index
 with repeated entries the second iteration reads what the first one wrote, and the update is applied twice.

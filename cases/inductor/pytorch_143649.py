@@ -12,6 +12,7 @@
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.13"
+# platform = "x86_64"
 # outcome = "crash"
 # signal = "SIGFPE"
 # ///
