@@ -13,7 +13,6 @@
 # devices = ["cpu"]
 # backends = ["turbine_cpu"]
 # extra = "turbine"
-# timeout = 180
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.3"

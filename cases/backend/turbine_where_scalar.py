@@ -13,7 +13,6 @@
 # devices = ["cpu"]
 # backends = ["turbine_cpu"]
 # extra = "turbine"
-# timeout = 180
 # same-fix = "fx_importer_where_scalar"
 #
 # [[tool.pt2bugs.bug]]
