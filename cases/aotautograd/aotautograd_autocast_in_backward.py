@@ -55,3 +55,4 @@ def test_called_under_autocast(device: str, backend: str) -> None:
 
 if __name__ == "__main__":
     test_backward_outside("cpu", "aot_eager")
+    test_called_under_autocast("cpu", "aot_eager")

@@ -86,3 +86,4 @@ def test_detached_and_view_dynamic(device: str, backend: str) -> None:
 
 if __name__ == "__main__":
     test_detached_and_view("cpu", "aot_eager")
+    test_detached_and_view_dynamic("cpu", "aot_eager")

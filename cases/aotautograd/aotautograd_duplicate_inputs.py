@@ -82,4 +82,5 @@ def test_write(device: str, backend: str) -> None:
 
 
 if __name__ == "__main__":
+    test_write("cpu", "aot_eager")
     test_gradient("cpu", "aot_eager")

@@ -74,3 +74,5 @@ def test_none_requires_grad(device: str, backend: str) -> None:
 
 if __name__ == "__main__":
     test_all_require_grad("cpu", "aot_eager")
+    test_one_requires_grad("cpu", "aot_eager")
+    test_none_requires_grad("cpu", "aot_eager")

@@ -86,3 +86,5 @@ def test_metadata_and_data(device: str, backend: str) -> None:
 
 if __name__ == "__main__":
     test_metadata("cpu", "aot_eager")
+    test_metadata_without_grad("cpu", "aot_eager")
+    test_metadata_and_data("cpu", "aot_eager")

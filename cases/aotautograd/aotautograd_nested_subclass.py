@@ -92,4 +92,5 @@ def test_dense_before_nested(device: str, backend: str) -> None:
 
 
 if __name__ == "__main__":
+    test_dense_after_nested("cpu", "aot_eager")
     test_dense_before_nested("cpu", "aot_eager")

@@ -77,3 +77,5 @@ def test_views_of_updated_input(device: str, backend: str) -> None:
 
 if __name__ == "__main__":
     test_views("cpu", "aot_eager")
+    test_views_without_grad("cpu", "aot_eager")
+    test_views_of_updated_input("cpu", "aot_eager")

@@ -78,3 +78,5 @@ def test_without_grad(device: str, backend: str) -> None:
 
 if __name__ == "__main__":
     test_two_views("cpu", "aot_eager")
+    test_view_and_base("cpu", "aot_eager")
+    test_without_grad("cpu", "aot_eager")

@@ -91,3 +91,4 @@ def test_training(device: str, backend: str) -> None:
 
 if __name__ == "__main__":
     test_inference("cpu", "aot_eager")
+    test_training("cpu", "aot_eager")

@@ -51,3 +51,4 @@ def test_updated_input_without_grad(device: str, backend: str) -> None:
 
 if __name__ == "__main__":
     test_updated_input_requires_grad("cpu", "aot_eager")
+    test_updated_input_without_grad("cpu", "aot_eager")

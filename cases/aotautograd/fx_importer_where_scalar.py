@@ -89,3 +89,5 @@ def test_cross_entropy(device: str) -> None:
 
 if __name__ == "__main__":
     test_where("cpu")
+    test_cross_entropy("cpu")
+    test_control("cpu")

@@ -71,3 +71,4 @@ def test_mutations_in_the_graph(device: str) -> None:
 
 if __name__ == "__main__":
     test_mutations_outside_the_graph("cpu")
+    test_mutations_in_the_graph("cpu")

@@ -63,3 +63,4 @@ def test_flatten(device: str, backend: str) -> None:
 
 if __name__ == "__main__":
     test_select("cpu", "aot_eager")
+    test_flatten("cpu", "aot_eager")

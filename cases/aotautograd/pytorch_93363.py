@@ -52,5 +52,5 @@ def test_compile(device: str, backend: str) -> None:
 
 
 if __name__ == "__main__":
-    test_compile("cpu", "aot_eager")
     test_aot_function("cpu")
+    test_compile("cpu", "aot_eager")

@@ -75,4 +75,6 @@ def test_all_gradients(device: str) -> None:
 
 
 if __name__ == "__main__":
+    test_no_bias("cpu")
     test_input_without_gradient("cpu")
+    test_all_gradients("cpu")

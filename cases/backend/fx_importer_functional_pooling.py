@@ -86,3 +86,5 @@ def test_module(device: str) -> None:
 
 if __name__ == "__main__":
     test_max_pool2d("cpu")
+    test_avg_pool2d("cpu")
+    test_module("cpu")

@@ -82,3 +82,8 @@ def test_complex64(device: str) -> None:
 
 if __name__ == "__main__":
     test_int64("cpu")
+    test_zero_dim("cpu")
+    test_float32("cpu")
+    test_bool("cpu")
+    test_bfloat16("cpu")
+    test_complex64("cpu")

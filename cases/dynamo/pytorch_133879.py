@@ -74,3 +74,4 @@ def test_zip_with_generator(device: str, backend: str) -> None:
 
 if __name__ == "__main__":
     test_zip_with_generator("cpu", "eager")
+    test_zip_with_count("cpu", "eager")

@@ -68,3 +68,4 @@ def test_reversed_is_exhausted(device: str, backend: str) -> None:
 
 if __name__ == "__main__":
     test_reversed_is_exhausted("cpu", "eager")
+    test_list_twice("cpu", "eager")

@@ -127,3 +127,5 @@ def test_call_before_cast(device: str, backend: str) -> None:
 
 if __name__ == "__main__":
     test_compile_only("cpu", "inductor")
+    test_call_before_move("cpu", "inductor")
+    test_call_before_cast("cpu", "inductor")

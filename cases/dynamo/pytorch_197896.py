@@ -87,3 +87,4 @@ def test_dict(device: str, backend: str) -> None:
 
 if __name__ == "__main__":
     test_list("cpu", "eager")
+    test_dict("cpu", "eager")

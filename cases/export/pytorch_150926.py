@@ -77,4 +77,5 @@ def test_non_strict(device: str) -> None:
 
 
 if __name__ == "__main__":
+    test_non_strict("cpu")
     test_strict("cpu")

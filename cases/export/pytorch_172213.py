@@ -83,3 +83,4 @@ def test_non_strict_export(device: str, backend: str) -> None:
 
 if __name__ == "__main__":
     test_default_export("cpu", "aot_eager")
+    test_non_strict_export("cpu", "aot_eager")

@@ -74,3 +74,5 @@ def test_out_of_place_is_refused(device: str) -> None:
 
 if __name__ == "__main__":
     test_fake_mode("cpu")
+    test_compile("cpu", "eager")
+    test_out_of_place_is_refused("cpu")

@@ -68,3 +68,4 @@ def test_view_of_result(backend: str) -> None:
 
 if __name__ == "__main__":
     test_strides()
+    test_view_of_result("aot_eager")

@@ -68,3 +68,4 @@ def test_compile(device: str, backend: str) -> None:
 
 if __name__ == "__main__":
     test_aot_function("cpu")
+    test_compile("cpu", "aot_eager")

@@ -45,3 +45,4 @@ def test_lift_intermediate(device: str, backend: str) -> None:
 
 if __name__ == "__main__":
     test_lift_input("cpu", "aot_eager")
+    test_lift_intermediate("cpu", "aot_eager")

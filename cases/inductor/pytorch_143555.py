@@ -53,3 +53,4 @@ def test_left_shift_by_the_width(device: str, backend: str) -> None:
 
 if __name__ == "__main__":
     test_right_shift_by_the_width("cpu", "inductor")
+    test_left_shift_by_the_width("cpu", "inductor")
