@@ -7,6 +7,7 @@
 # title = "A custom operator with an autocast kernel, in forward and backward"
 # component = "aotautograd"
 # symptom = "wrong-result"
+# same-fix = "pytorch_153044"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 # labels = ["custom-op"]

@@ -8,6 +8,7 @@
 # title = "A graph input that is set_ to another input's storage and then written to"
 # component = "aotautograd"
 # symptom = "backend-failure"
+# same-fix = "pytorch_110842"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 #

@@ -4,11 +4,11 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/100348"
+# fix = "https://github.com/pytorch/pytorch/pull/100430"
 # title = "An output and its detached alias come back as one object"
 # component = "aotautograd"
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
-# fix = "https://github.com/pytorch/pytorch/pull/100430"
 # backends = ["aot_eager", "inductor"]
 # timeout = 180
 #

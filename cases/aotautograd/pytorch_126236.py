@@ -4,9 +4,11 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/126236"
+# fix = "https://github.com/pytorch/pytorch/pull/111554"
 # title = "A write through a view taken before set_() is traced as if set_() had moved the view along"
 # component = "aotautograd"
 # symptom = "missing-error"
+# same-fix = "pytorch_110842"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
 # compiles = false

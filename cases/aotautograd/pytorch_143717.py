@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/143717"
+# fix = "https://github.com/pytorch/pytorch/pull/183859"
 # title = "In-place true division on an integer tensor is accepted"
 # component = "aotautograd"
 # symptom = "missing-error"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/146663"
+# fix = "https://github.com/pytorch/pytorch/pull/145082"
 # title = "Compile time grows exponentially with repeated logsumexp when a gradient is needed"
 # component = "aotautograd"
 # symptom = "hang"

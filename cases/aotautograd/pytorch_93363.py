@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/93363"
+# fix = "https://github.com/pytorch/pytorch/pull/102767"
 # title = "In-place update of a non-contiguous view input changes other elements of the base"
 # component = "aotautograd"
 # symptom = "wrong-result"

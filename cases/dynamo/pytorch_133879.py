@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/133879"
+# fix = "https://github.com/pytorch/pytorch/pull/141055"
 # title = "zip() with an infinite iterator is not supported (Dynamo drains the iterator)"
 # component = "dynamo"
 # symptom = "graph-break"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/163064"
+# fix = "https://github.com/pytorch/pytorch/pull/185412"
 # title = "Compiled, moved to a device, compiled again, called with a CPU input: obscure error or crash"
 # component = "dynamo"
 # symptom = "internal-error"

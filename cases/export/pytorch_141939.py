@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/141939"
+# fix = "https://github.com/pytorch/pytorch/pull/142823"
 # title = "unflatten of a strict export that walks a slice of a ModuleList"
 # component = "export"
 # symptom = "internal-error"

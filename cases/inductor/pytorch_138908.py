@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/138908"
+# fix = "https://github.com/pytorch/pytorch/pull/139366"
 # title = "y[x] += y[x] through a computed index with repeated entries is applied twice"
 # component = "inductor"
 # symptom = "wrong-result"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/143555"
+# fix = "https://github.com/pytorch/pytorch/pull/143635"
 # title = "int64 shift by 64 bits keeps the operand"
 # component = "inductor"
 # symptom = "wrong-result"

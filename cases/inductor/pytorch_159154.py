@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/159154"
+# fix = "https://github.com/pytorch/pytorch/pull/160857"
 # title = "einsum softmax chain overruns a local buffer in the C++ kernel"
 # component = "inductor"
 # symptom = "crash"
