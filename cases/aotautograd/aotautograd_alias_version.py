@@ -9,6 +9,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = ["training", "mutation"]
 # ///
 """An update of an input in place raises the version that it shares with its views, and gives it and them a new
 grad_fn; both are how autograd knows that a saved value is stale, and which gradient is whose. Keeping the

@@ -9,6 +9,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = { test_backward_outside = ["training", "autocast"], test_called_under_autocast = ["autocast"] }
 # guard = true
 # ///
 """Tracing bakes the casts of autocast into the graph, so the compiled graph, forward and backward, must run

@@ -9,6 +9,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = ["training", "autocast"]
 # requires-torch = ">=2.9"
 # ///
 """backward_pass_autocast may be "same_as_forward", "off", or a list of arguments of torch.autocast, for a program

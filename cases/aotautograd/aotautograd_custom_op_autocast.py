@@ -10,6 +10,7 @@
 # same-fix = "pytorch_153044"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = { test_autocast_inside = ["autocast", "custom-op"], test_autocast_around_forward = ["training", "autocast", "custom-op"] }
 # labels = ["custom-op"]
 # ///
 """A kernel registered for the Autocast key runs instead of the operator's own where autocast is on, and may do

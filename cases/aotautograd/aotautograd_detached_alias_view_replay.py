@@ -9,6 +9,7 @@
 # symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = { test_detached_and_view = ["training", "aliasing"], test_detached_and_view_dynamic = ["training", "aliasing", "dynamic-shapes"] }
 # requires-torch = ">=2.4"
 #
 # [[tool.pt2bugs.bug]]

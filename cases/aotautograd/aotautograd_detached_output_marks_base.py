@@ -9,6 +9,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager", "inductor"]
+# demands = ["training", "aliasing"]
 #
 # [[tool.pt2bugs.bug]]
 # backend = "inductor"

@@ -9,6 +9,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = { test_gradient = ["training", "aliasing"], test_write = ["training", "mutation", "aliasing"] }
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.1"

@@ -9,6 +9,7 @@
 # symptom = "backend-failure"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = ["mutation"]
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.12"

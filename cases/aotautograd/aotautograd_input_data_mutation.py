@@ -9,6 +9,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = { test_all_require_grad = ["training", "mutation"], test_one_requires_grad = ["training", "mutation"], test_none_requires_grad = ["mutation"] }
 # guard = true
 # ///
 """AOTAutograd functionalizes a.mul_(2) on a graph input: the graph returns the updated value, and an

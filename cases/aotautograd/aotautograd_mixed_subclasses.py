@@ -9,6 +9,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = ["training", "subclass"]
 # requires-torch = ">=2.2"
 # ///
 """Unwrapping goes through both layers, and each layer is wrapped again by its own class, with its own metadata:

@@ -10,6 +10,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = ["training", "subclass"]
 # requires-torch = ">=2.2"
 #
 # [[tool.pt2bugs.bug]]

@@ -9,6 +9,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = ["training", "subclass"]
 # requires-torch = ">=2.2"
 # ///
 """A quantized weight is a wrapper subclass of codes (int8) and one scale a row (float32, another shape), and says

@@ -9,6 +9,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = ["mutation"]
 # ///
 """torch.add(x, 1, out=y) with y an input is a mutation of y, also if y is a view, has another dtype that the
 result may be cast to, or is empty and resized. Functionalization replaces it by the operator without out= and

@@ -9,6 +9,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = { test_views = ["training", "aliasing"], test_views_without_grad = ["aliasing"], test_views_of_updated_input = ["training", "mutation", "aliasing"] }
 # guard = true
 # ///
 """An output that is a view of a graph input must not be a new tensor made by the graph: AOTAutograd drops

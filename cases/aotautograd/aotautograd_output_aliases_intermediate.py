@@ -9,6 +9,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = { test_two_views = ["training", "aliasing"], test_view_and_base = ["training", "aliasing"], test_without_grad = ["aliasing"] }
 # guard = true
 # ///
 """Two outputs that view the same intermediate share memory, and a write to one must change the other and

@@ -9,6 +9,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 # compiles = false
 # ///
 """set_ makes an intermediate share the storage of another one. Functionalization has to take the chain of views

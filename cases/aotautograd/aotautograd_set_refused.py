@@ -9,6 +9,7 @@
 # symptom = "missing-error"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 # compiles = false
 # ///
 """A write under autograd changes the history of the input, so it has to be replayed on the caller's tensor; if the

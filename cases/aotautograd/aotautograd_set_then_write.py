@@ -11,6 +11,7 @@
 # same-fix = "pytorch_110842"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = ["mutation", "aliasing"]
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.2"

@@ -9,6 +9,7 @@
 # symptom = "backend-failure"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = { test_embedding_bag_dynamic = ["training", "dynamic-shapes"], test_embedding_bag_static = ["training"] }
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.2"

@@ -9,6 +9,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = ["mutation", "dynamic-shapes"]
 # ///
 """squeeze_ changes the shape of the caller's tensor, and which dimensions go depends on its sizes: under dynamic
 shapes that has to become a guard, and the shape has to be replayed on the input beside the data. Correct:

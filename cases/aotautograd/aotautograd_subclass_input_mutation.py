@@ -9,6 +9,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = { test_inference = ["mutation", "subclass"], test_training = ["training", "mutation", "subclass"] }
 # guard = true
 # requires-torch = ">=2.2"
 # ///

@@ -9,6 +9,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = ["training", "subclass"]
 # requires-torch = ">=2.2"
 # ///
 """AOTAutograd unwraps a wrapper subclass, traces what its __torch_dispatch__ does with the tensor inside, and

@@ -9,6 +9,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = ["training", "mutation"]
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.2,<2.4"

@@ -9,6 +9,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = ["training", "subclass"]
 # requires-torch = ">=2.2"
 # ///
 """The backward graph is traced during the forward call, so AOTAutograd has to guess the kind of tensor that the

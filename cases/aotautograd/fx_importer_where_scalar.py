@@ -9,6 +9,7 @@
 # symptom = "backend-failure"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.4"

@@ -10,6 +10,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager", "inductor"]
+# demands = ["training", "aliasing"]
 # timeout = 180
 #
 # [[tool.pt2bugs.bug]]

@@ -10,6 +10,7 @@
 # symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = ["mutation"]
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.1,<2.2"

@@ -10,6 +10,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager", "inductor"]
+# demands = ["training"]
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.5"

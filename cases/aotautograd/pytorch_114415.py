@@ -9,6 +9,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = ["mutation", "aliasing", "subclass"]
 # requires-torch = ">=2.2"
 #
 # [[tool.pt2bugs.bug]]

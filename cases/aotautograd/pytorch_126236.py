@@ -11,6 +11,7 @@
 # same-fix = "pytorch_110842"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 # compiles = false
 #
 # [[tool.pt2bugs.bug]]

@@ -10,6 +10,7 @@
 # symptom = "missing-error"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = ["mutation"]
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.13"

@@ -10,6 +10,7 @@
 # symptom = "hang"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager_decomp_partition"]
+# demands = ["training"]
 # timeout = 30
 #
 # [[tool.pt2bugs.bug]]

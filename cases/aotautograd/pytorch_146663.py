@@ -10,6 +10,7 @@
 # symptom = "hang"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager_decomp_partition"]
+# demands = ["training"]
 # same-fix = "pytorch_145081"
 # timeout = 30
 #

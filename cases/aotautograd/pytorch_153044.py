@@ -9,6 +9,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = ["training", "autocast"]
 #
 # [[tool.pt2bugs.bug]]
 # outcome = "wrong"

@@ -9,6 +9,7 @@
 # symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = ["mutation", "aliasing"]
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.4"

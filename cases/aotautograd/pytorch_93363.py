@@ -10,6 +10,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = { test_aot_function = [], test_compile = ["training", "mutation"] }
 # compiles = false
 #
 # [[tool.pt2bugs.bug]]

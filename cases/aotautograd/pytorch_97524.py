@@ -9,6 +9,7 @@
 # symptom = "backend-failure"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 # requires-torch = ">=2.1"
 # guard = true
 # ///

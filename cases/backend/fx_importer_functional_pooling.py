@@ -10,6 +10,7 @@
 # symptom = "backend-failure"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 # guard = true
 # ///
 """`F.max_pool2d(x, 8)` means stride = kernel size, yet no graph that a backend is given says so.

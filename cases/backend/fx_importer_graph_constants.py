@@ -9,6 +9,7 @@
 # symptom = "backend-failure"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 # guard = true
 # ///
 """`torch.tensor([1, 2])` in a compiled function has no placeholder: it is stored on the graph module.

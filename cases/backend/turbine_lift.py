@@ -13,6 +13,7 @@
 # symptom = "backend-failure"
 # devices = ["cpu"]
 # backends = ["turbine_cpu"]
+# demands = []
 # extra = "turbine"
 # same-fix = "pytorch_107961"
 #

@@ -12,6 +12,7 @@
 # symptom = "backend-failure"
 # devices = ["cpu"]
 # backends = ["turbine_cpu"]
+# demands = ["training"]
 # extra = "turbine"
 # same-fix = "fx_importer_where_scalar"
 #

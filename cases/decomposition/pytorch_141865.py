@@ -9,6 +9,7 @@
 # symptom = "missing-error"
 # devices = ["cpu"]
 # backends = ["inductor"]
+# demands = []
 # timeout = 180
 #
 # [[tool.pt2bugs.bug]]

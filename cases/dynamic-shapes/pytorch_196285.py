@@ -10,6 +10,7 @@
 # symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = ["dynamic-shapes"]
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.1,<2.15"

@@ -9,6 +9,7 @@
 # symptom = "recompilation"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 # labels = ["by-design"]
 #
 # [[tool.pt2bugs.bug]]

@@ -10,6 +10,7 @@
 # symptom = "graph-break"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 # timeout = 30
 #
 # [[tool.pt2bugs.bug]]

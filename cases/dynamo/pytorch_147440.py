@@ -9,6 +9,7 @@
 # symptom = "graph-break"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 #
 # [[tool.pt2bugs.bug]]
 # outcome = "raise"

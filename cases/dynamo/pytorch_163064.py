@@ -9,6 +9,7 @@
 # component = "dynamo"
 # symptom = "internal-error"
 # devices = ["cpu", "cuda"]
+# demands = ["training"]
 # compiles = false
 #
 # [[tool.pt2bugs.bug]]

@@ -10,6 +10,7 @@
 # symptom = "graph-break"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.5,<2.10"

@@ -9,6 +9,7 @@
 # symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.5,<2.10"

@@ -10,6 +10,7 @@
 # symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 # requires-torch = ">=2.3"
 # compiles = false
 #

@@ -10,6 +10,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu"]
 # backends = ["eager"]
+# demands = []
 # requires-torch = ">=2.2"
 # compiles = false
 #

@@ -10,6 +10,7 @@
 # symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = ["training", "mutation"]
 # requires-torch = ">=2.2"
 #
 # [[tool.pt2bugs.bug]]

@@ -10,6 +10,7 @@
 # symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = { test_fake_mode = [], test_compile = ["mutation"], test_out_of_place_is_refused = [] }
 # compiles = false
 #
 # [[tool.pt2bugs.bug]]

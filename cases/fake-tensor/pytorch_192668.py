@@ -9,6 +9,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu"]
 # backends = ["aot_eager"]
+# demands = []
 # compiles = false
 #
 # [[tool.pt2bugs.bug]]

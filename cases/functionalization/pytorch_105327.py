@@ -10,6 +10,7 @@
 # symptom = "backend-failure"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = []
 # compiles = false
 #
 # [[tool.pt2bugs.bug]]

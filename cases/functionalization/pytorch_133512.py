@@ -9,6 +9,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = ["mutation"]
 #
 # [[tool.pt2bugs.bug]]
 # outcome = "wrong"

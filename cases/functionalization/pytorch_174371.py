@@ -9,6 +9,7 @@
 # symptom = "missing-error"
 # devices = ["cpu"]
 # backends = ["aot_eager"]
+# demands = ["mutation"]
 #
 # [[tool.pt2bugs.bug]]
 # outcome = "wrong"

@@ -9,6 +9,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["inductor"]
+# demands = []
 # timeout = 180
 # compiles = false
 # labels = ["gradient"]

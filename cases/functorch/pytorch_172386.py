@@ -10,6 +10,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = []
 # compiles = false
 # labels = ["gradient"]
 #

@@ -10,6 +10,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["inductor"]
+# demands = ["mutation", "dynamic-shapes"]
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.2,<2.7"

@@ -9,6 +9,7 @@
 # component = "inductor"
 # symptom = "backend-failure"
 # devices = ["cpu", "cuda"]
+# demands = []
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.2,<2.6"

@@ -8,6 +8,7 @@
 # component = "inductor"
 # symptom = "hang"
 # devices = ["cpu"]
+# demands = []
 # timeout = 30
 #
 # [[tool.pt2bugs.bug]]

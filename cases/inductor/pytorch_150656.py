@@ -10,6 +10,7 @@
 # symptom = "backend-failure"
 # devices = ["cpu", "cuda"]
 # backends = ["inductor"]
+# demands = ["training"]
 # timeout = 180
 #
 # [[tool.pt2bugs.bug]]

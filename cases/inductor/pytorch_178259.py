@@ -8,6 +8,7 @@
 # component = "inductor"
 # symptom = "backend-failure"
 # devices = ["cpu"]
+# demands = []
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.5,<2.7"

@@ -9,6 +9,7 @@
 # component = "inductor"
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
+# demands = ["training"]
 # labels = ["gradient"]
 # timeout = 180
 #

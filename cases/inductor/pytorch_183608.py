@@ -9,6 +9,7 @@
 # component = "inductor"
 # symptom = "missing-error"
 # devices = ["cpu"]
+# demands = []
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.13"

@@ -8,6 +8,7 @@
 # component = "inductor"
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
+# demands = ["mutation"]
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.3"

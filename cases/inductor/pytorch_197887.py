@@ -8,6 +8,7 @@
 # component = "inductor"
 # symptom = "missing-error"
 # devices = ["cpu", "cuda"]
+# demands = ["training"]
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.1"
