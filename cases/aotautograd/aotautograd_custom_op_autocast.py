@@ -10,8 +10,11 @@
 # same-fix = "pytorch_153044"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
-# demands = { test_autocast_inside = ["autocast", "custom-op"], test_autocast_around_forward = ["training", "autocast", "custom-op"] }
 # labels = ["custom-op"]
+#
+# [tool.pt2bugs.demands]
+# test_autocast_inside = ["autocast", "custom-op"]
+# test_autocast_around_forward = ["training", "autocast", "custom-op"]
 # ///
 """A kernel registered for the Autocast key runs instead of the operator's own where autocast is on, and may do
 anything, here it adds one. The traced graph holds what autocast made of the call and runs with autocast off.

@@ -9,7 +9,10 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["inductor"]
-# demands = { test_detached_and_base = ["training", "aliasing"], test_detached_and_base_dynamic = ["training", "aliasing", "dynamic-shapes"] }
+#
+# [tool.pt2bugs.demands]
+# test_detached_and_base = ["training", "aliasing"]
+# test_detached_and_base_dynamic = ["training", "aliasing", "dynamic-shapes"]
 # ///
 """Inductor lowers detach to nothing, so the buffer of the detached output is the buffer of the one it aliases.
 Correct: two tensor objects that share memory, of which the detached one needs no gradient, with the values,

@@ -10,7 +10,10 @@
 # symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
-# demands = { test_detached_and_view = ["training", "aliasing"], test_detached_and_view_dynamic = ["training", "aliasing", "dynamic-shapes"] }
+#
+# [tool.pt2bugs.demands]
+# test_detached_and_view = ["training", "aliasing"]
+# test_detached_and_view_dynamic = ["training", "aliasing", "dynamic-shapes"]
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.1,<2.7"

@@ -9,8 +9,11 @@
 # symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
-# demands = { test_detached_and_view = ["training", "aliasing"], test_detached_and_view_dynamic = ["training", "aliasing", "dynamic-shapes"] }
 # requires-torch = ">=2.4"
+#
+# [tool.pt2bugs.demands]
+# test_detached_and_view = ["training", "aliasing"]
+# test_detached_and_view_dynamic = ["training", "aliasing", "dynamic-shapes"]
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.7"

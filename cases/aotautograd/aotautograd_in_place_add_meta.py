@@ -15,7 +15,7 @@
 # torch = ">=2.12"
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
-# match = "Propagation for aten.add.Tensor, found two different devices|on the same device, but found at least two devices, \\S+ and meta"
+# match = "Propagation for aten.add.Tensor, found two|on the same device, but found at least two .*, \\S+ and meta"
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.1"

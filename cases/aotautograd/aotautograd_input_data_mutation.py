@@ -9,8 +9,12 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
-# demands = { test_all_require_grad = ["training", "mutation"], test_one_requires_grad = ["training", "mutation"], test_none_requires_grad = ["mutation"] }
 # guard = true
+#
+# [tool.pt2bugs.demands]
+# test_all_require_grad = ["training", "mutation"]
+# test_one_requires_grad = ["training", "mutation"]
+# test_none_requires_grad = ["mutation"]
 # ///
 """AOTAutograd functionalizes a.mul_(2) on a graph input: the graph returns the updated value, and an
 epilogue copies it into the caller's tensor (or the copy_ stays in the graph when autograd need not see

@@ -9,7 +9,11 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
-# demands = { test_metadata = ["training", "mutation"], test_metadata_without_grad = ["mutation"], test_metadata_and_data = ["mutation"] }
+#
+# [tool.pt2bugs.demands]
+# test_metadata = ["training", "mutation"]
+# test_metadata_without_grad = ["mutation"]
+# test_metadata_and_data = ["mutation"]
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.1"

@@ -9,8 +9,12 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
-# demands = { test_views = ["training", "aliasing"], test_views_without_grad = ["aliasing"], test_views_of_updated_input = ["training", "mutation", "aliasing"] }
 # guard = true
+#
+# [tool.pt2bugs.demands]
+# test_views = ["training", "aliasing"]
+# test_views_without_grad = ["aliasing"]
+# test_views_of_updated_input = ["training", "mutation", "aliasing"]
 # ///
 """An output that is a view of a graph input must not be a new tensor made by the graph: AOTAutograd drops
 it from the compiled autograd.Function and regenerates it from the caller's input by replaying the view,

@@ -9,8 +9,12 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
-# demands = { test_two_views = ["training", "aliasing"], test_view_and_base = ["training", "aliasing"], test_without_grad = ["aliasing"] }
 # guard = true
+#
+# [tool.pt2bugs.demands]
+# test_two_views = ["training", "aliasing"]
+# test_view_and_base = ["training", "aliasing"]
+# test_without_grad = ["aliasing"]
 # ///
 """Two outputs that view the same intermediate share memory, and a write to one must change the other and
 its gradient history. An autograd.Function cannot return such views (it refuses in-place writes to them),

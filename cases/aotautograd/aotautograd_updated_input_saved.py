@@ -15,7 +15,7 @@
 # torch = ">=2.1,<2.15"
 # outcome = "raise"
 # error = "RuntimeError"
-# match = 'has been modified by an inplace operation: \[torch\.\S*FloatTensor \[4\]\].* is at version 1; expected version 0'
+# match = 'modified by an inplace operation: \[torch\.\S*FloatTensor \[4\]\].* is at version 1; expected version 0'
 # ///
 """The derivative of a.mul_(b) with respect to b is the old value of a. The compiled autograd.Function saves
 the input a itself for backward, then the epilogue copies the updated value into it, which raises its

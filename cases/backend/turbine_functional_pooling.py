@@ -12,8 +12,13 @@
 # symptom = "backend-failure"
 # devices = ["cpu"]
 # backends = ["turbine_cpu"]
-# demands = { test_max_forward = [], test_avg_forward = [], test_max_backward = ["training"], test_avg_backward = ["training"] }
 # extra = "turbine"
+#
+# [tool.pt2bugs.demands]
+# test_max_forward = []
+# test_avg_forward = []
+# test_max_backward = ["training"]
+# test_avg_backward = ["training"]
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.3"

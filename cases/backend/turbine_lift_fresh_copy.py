@@ -12,8 +12,15 @@
 # symptom = "backend-failure"
 # devices = ["cpu"]
 # backends = ["turbine_cpu"]
-# demands = { test_int64 = [], test_zero_dim = [], test_float32 = [], test_bool = [], test_bfloat16 = [], test_complex64 = ["complex"] }
 # extra = "turbine"
+#
+# [tool.pt2bugs.demands]
+# test_int64 = []
+# test_zero_dim = []
+# test_float32 = []
+# test_bool = []
+# test_bfloat16 = []
+# test_complex64 = ["complex"]
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.3"

@@ -29,7 +29,8 @@
 # ///
 """An in-place operator keeps its destination's device, so eager takes a.add_(b) with b on meta and leaves a
 where, and as, it is. FakeTensor looked for one device common to all arguments and refused the pair, under
-FakeTensorMode as in Dynamo's tracing (torch 2.0 accepted it). The fix allows the pair for add_ itself; what must still be refused is the out-of-place add (the guard check). Correct: as in eager.
+FakeTensorMode as in Dynamo's tracing (torch 2.0 accepted it). The fix allows the pair for add_ itself; what
+must still be refused is the out-of-place add (the guard check). Correct: as in eager.
 The torch.compile check uses fullgraph=True, so that it cannot pass by falling back to eager. What backends on
 AOTAutograd make of the pair: aotautograd_in_place_add_meta. Source: pytorch issue 166626, PR 177524.
 """
