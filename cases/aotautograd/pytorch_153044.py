@@ -14,7 +14,7 @@
 # [[tool.pt2bugs.bug]]
 # outcome = "wrong"
 # error = "AssertionError"
-# match = 'Tensor-likes are not close'
+# match = 'Mismatched elements: 8 / 8 \([\d.]+%\)\nGreatest absolute difference: 0\.01[23]\d* '
 # ///
 """The joint graph is traced during the forward call, so backward is traced under the autocast that
 surrounds that call, although the user runs backward outside it. Here forward switches autocast off
