@@ -7,6 +7,7 @@
 # title = "_version and grad_fn of a view of an updated input"
 # component = "aotautograd"
 # symptom = "wrong-result"
+# guard = true
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 # demands = ["training", "mutation"]

@@ -7,6 +7,7 @@
 # title = "backward_pass_autocast as a list: the compiled backward runs under the autocast named"
 # component = "aotautograd"
 # symptom = "wrong-result"
+# guard = true
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 # demands = ["training", "autocast"]

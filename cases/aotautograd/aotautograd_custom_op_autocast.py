@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.15.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/pull/156356"
@@ -15,12 +15,28 @@
 # [tool.pt2bugs.demands]
 # test_autocast_inside = ["autocast", "custom-op"]
 # test_autocast_around_forward = ["training", "autocast", "custom-op"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.1"
+# check = "test_autocast_around_forward"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = '\(\[0\.0, 1\.0, 2\.0\], \[1\.0, 2\.0, 3\.0\]\), eager \(\[0\.0, 1\.0, 2\.0\], \[0\.0, 1\.0, 2\.0\]\)'
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# check = "test_autocast_around_forward"
+# blocked = true
+# outcome = "wrong"
+# error = "AssertionError"
+# match = '\(\[1\.0, 2\.0, 3\.0\], \[0\.0, 1\.0, 2\.0\]\), eager \(\[0\.0, 1\.0, 2\.0\], \[0\.0, 1\.0, 2\.0\]\)'
 # ///
 """A kernel registered for the Autocast key runs instead of the operator's own where autocast is on, and may do
 anything, here it adds one. The traced graph holds what autocast made of the call and runs with autocast off.
 Forward switches it off inside an autocast, so the operator itself runs there; backward() is called outside,
-so it has to be the operator itself again. Correct: output and gradient as in eager.
-Source: pytorch PR 156356 (and issue 153044: the backward takes the autocast that surrounds forward).
+so it has to be the operator itself again; but the backward was traced under the autocast that surrounds forward,
+and holds what its kernel does. (Torch 2.0 loses the switch inside of forward already.) Correct: output and
+gradient as in eager. Source: pytorch PR 156356, issue 153044.
 """
 
 import torch

@@ -1,22 +1,31 @@
 # /// script
-# requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# requires-python = ">=3.10,<3.11"
+# dependencies = ["torch==2.0.1", "numpy<2", "setuptools<70"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/pull/147638"
+# fix = "https://github.com/pytorch/pytorch/pull/100430"
 # title = "A detached alias of an intermediate beside the intermediate, under Inductor"
 # component = "aotautograd"
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
+# same-fix = "pytorch_100348"
 # backends = ["inductor"]
 #
 # [tool.pt2bugs.demands]
 # test_detached_and_base = ["training", "aliasing"]
 # test_detached_and_base_dynamic = ["training", "aliasing", "dynamic-shapes"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = 'compiled \[\(True, False, torch\.float32, \(2, 3\), \(3, 1\)\), \(False, True, .*?\), \(False, True, '
 # ///
-"""Inductor lowers detach to nothing, so the buffer of the detached output is the buffer of the one it aliases.
-Correct: two tensor objects that share memory, of which the detached one needs no gradient, with the values,
-flags and gradients of eager, before and after writes to both. Source: pytorch PR 147638.
+"""Inductor lowers detach to nothing, so the buffer of the detached output is the buffer of the one it aliases;
+torch 2.0 returned one object for both, without a gradient (pytorch_100348). Correct: two tensor objects that
+share memory, of which the detached one needs no gradient, with the values, flags and gradients of eager,
+before and after writes to both, with static and dynamic shapes. Source: pytorch PRs 100430 and 147638.
 """
 
 from collections.abc import Callable

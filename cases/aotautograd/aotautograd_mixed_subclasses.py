@@ -7,6 +7,7 @@
 # title = "A wrapper subclass that holds a wrapper subclass of another kind"
 # component = "aotautograd"
 # symptom = "wrong-result"
+# guard = true
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 # demands = ["training", "subclass"]

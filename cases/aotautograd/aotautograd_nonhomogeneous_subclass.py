@@ -7,6 +7,7 @@
 # title = "A wrapper subclass whose inner tensors differ in dtype and shape"
 # component = "aotautograd"
 # symptom = "wrong-result"
+# guard = true
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 # demands = ["training", "subclass"]

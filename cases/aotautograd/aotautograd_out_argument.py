@@ -1,6 +1,6 @@
 # /// script
-# requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# requires-python = ">=3.10,<3.12"
+# dependencies = ["torch==2.1.2", "numpy<2", "setuptools<70"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/pull/88817"
@@ -10,11 +10,18 @@
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 # demands = ["mutation"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.1,<2.2"
+# check = "test_out_is_resized"
+# outcome = "raise"
+# error = "RuntimeError"
+# match = 'size of tensor a \(0\) must match the size of tensor b \(4\)'
 # ///
-"""torch.add(x, 1, out=y) with y an input is a mutation of y, also if y is a view, has another dtype that the
-result may be cast to, or is empty and resized. Functionalization replaces it by the operator without out= and
-a copy. Correct: y holds eager's values in eager's shape and dtype, is what the operator returns, and a base
-that it is a view of has changed with it. Source: pytorch PR 88817.
+"""torch.add(x, 1, out=y) with y an input is a mutation of y, also if y has another dtype that the result may be
+cast to, or is empty and is resized. Functionalization replaces it by the operator without out=, and the result
+is copied into y after the graph; torch 2.1 did so without resizing y first. Correct: y holds eager's values
+in eager's shape and dtype. Source: pytorch PR 88817 (input mutations).
 """
 
 import warnings
@@ -30,21 +37,20 @@ def add_into(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 def compare(device: str, backend: str, make: object) -> None:
     results = []
     for fn in (add_into, torch.compile(add_into, backend=backend)):
-        base = make()
-        y = base[::2] if base.numel() else base
+        y = make()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             out = fn(torch.arange(4.0, device=device), y)
-        results.append((out, y, base))
+        results.append((out, y))
     torch.testing.assert_close(results[1], results[0], rtol=0, atol=0)
 
 
-def test_out_is_a_view(device: str, backend: str) -> None:
-    compare(device, backend, lambda: torch.zeros(8, device=device))
+def test_out(device: str, backend: str) -> None:
+    compare(device, backend, lambda: torch.zeros(4, device=device))
 
 
 def test_out_of_another_dtype(device: str, backend: str) -> None:
-    compare(device, backend, lambda: torch.zeros(8, device=device, dtype=torch.float64))
+    compare(device, backend, lambda: torch.zeros(4, device=device, dtype=torch.float64))
 
 
 def test_out_is_resized(device: str, backend: str) -> None:
@@ -52,6 +58,6 @@ def test_out_is_resized(device: str, backend: str) -> None:
 
 
 if __name__ == "__main__":
-    test_out_is_a_view("cpu", "aot_eager")
-    test_out_of_another_dtype("cpu", "aot_eager")
     test_out_is_resized("cpu", "aot_eager")
+    test_out("cpu", "aot_eager")
+    test_out_of_another_dtype("cpu", "aot_eager")

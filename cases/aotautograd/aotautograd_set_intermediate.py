@@ -1,19 +1,28 @@
 # /// script
-# requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# requires-python = ">=3.10,<3.12"
+# dependencies = ["torch==2.1.2", "numpy<2", "setuptools<70"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/pull/111554"
+# fix = "https://github.com/pytorch/pytorch/pull/111554"
 # title = "set_ of an intermediate to a view of another intermediate"
 # component = "aotautograd"
 # symptom = "wrong-result"
+# same-fix = "pytorch_110842"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
 # demands = []
 # compiles = false
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.2"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = 'Mismatched elements: 4 / 4 \([\d.]+%\)\nGreatest absolute difference: 22\.0 '
 # ///
 """set_ makes an intermediate share the storage of another one. Functionalization has to take the chain of views
-over with it: a write through a view of the first must reach the second and its base. Correct: eager's values.
+over with it: a write through a view of the first must reach the second and its base. Up to torch 2.1 set_ was
+a change of metadata, and the write reached neither. Correct: eager's values.
 AOTAutograd's own, without Dynamo, which breaks the graph at set_.
 Source: pytorch PR 111554.
 """

@@ -1,21 +1,29 @@
 # /// script
-# requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# requires-python = ">=3.10,<3.12"
+# dependencies = ["torch==2.1.2", "numpy<2", "setuptools<70"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/pull/111554"
+# fix = "https://github.com/pytorch/pytorch/pull/111554"
 # title = "set_ of an input that requires grad, and a write that autograd must see"
 # component = "aotautograd"
 # symptom = "missing-error"
+# same-fix = "pytorch_110842"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
 # demands = []
 # compiles = false
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.2"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = 'Mismatched elements: 3 / 4 \([\d.]+%\)\nGreatest absolute difference: 6\.0 '
 # ///
 """A write under autograd changes the history of the input, so it has to be replayed on the caller's tensor; if the
 input was set_ to other storage before, AOTAutograd keeps the set_ in the graph, and cannot do both. Correct: a
-refusal that says so, or eager's values and gradients. AOTAutograd's own, without Dynamo, which breaks the
-graph at set_. Source: pytorch PR 111554.
+refusal that says so, or eager's values and gradients; up to torch 2.1 wrong values came back. AOTAutograd's
+own, without Dynamo, which breaks the graph at set_. Source: pytorch PR 111554.
 """
 
 import torch

@@ -13,6 +13,7 @@
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.2"
+# check = "test_embedding_bag_dynamic"
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
 # match = 'Cannot call sizes\(\) on tensor with symbolic sizes'

@@ -1,6 +1,6 @@
 # /// script
-# requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# requires-python = ">=3.10,<3.11"
+# dependencies = ["torch==2.0.1", "numpy<2", "setuptools<70"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/pull/89532"
@@ -10,10 +10,18 @@
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 # demands = ["mutation", "dynamic-shapes"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# check = "test_squeeze_in_place_and_write"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = 'shapes and strides \[\(\(3,\), \(1,\)\), \(\(1, 3\), \(3, 1\)\)\], eager'
 # ///
 """squeeze_ changes the shape of the caller's tensor, and which dimensions go depends on its sizes: under dynamic
-shapes that has to become a guard, and the shape has to be replayed on the input beside the data. Correct:
-shape, strides and values of input and output as in eager, for several sizes. Source: pytorch PR 89532.
+shapes that has to become a guard, and the shape has to be replayed on the input beside the data (torch 2.0 replayed
+the data only). Correct: shape, strides and values of input and output as in eager, for several sizes.
+Source: pytorch PR 89532.
 """
 
 import torch
@@ -51,5 +59,5 @@ def test_squeeze_in_place_and_write(device: str, backend: str) -> None:
 
 
 if __name__ == "__main__":
-    test_write_through_squeezed_view("cpu", "aot_eager")
     test_squeeze_in_place_and_write("cpu", "aot_eager")
+    test_write_through_squeezed_view("cpu", "aot_eager")

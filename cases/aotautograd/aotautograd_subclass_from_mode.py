@@ -7,6 +7,7 @@
 # title = "A wrapper subclass made by a dispatch mode inside the traced function"
 # component = "aotautograd"
 # symptom = "wrong-result"
+# guard = true
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
 # demands = []

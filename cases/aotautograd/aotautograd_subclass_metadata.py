@@ -7,6 +7,7 @@
 # title = "A wrapper subclass whose metadata changes between calls"
 # component = "aotautograd"
 # symptom = "wrong-result"
+# guard = true
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 # demands = ["training", "subclass"]

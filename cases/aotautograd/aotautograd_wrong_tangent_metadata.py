@@ -7,6 +7,7 @@
 # title = "A gradient whose wrapper is not the one that the backward was traced for"
 # component = "aotautograd"
 # symptom = "wrong-result"
+# guard = true
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 # demands = ["training", "subclass"]
