@@ -78,7 +78,8 @@ def test_pair_made_inside(device: str) -> None:
     results = []
     for fn in (wave, aot_function(wave, nop)):
         out = fn(torch.arange(4.0, device=device))
-        assert type(out) is Pair, type(out)
+        assert type(out) is Pair, f"the output is a {type(out).__name__}"
+        assert type(out.first) is torch.Tensor, f"the pair holds a {type(out.first).__name__}"
         results.append((out.first, out.second))
     torch.testing.assert_close(results[1], results[0])
 

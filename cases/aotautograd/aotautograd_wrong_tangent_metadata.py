@@ -76,7 +76,7 @@ def test_pair_as_gradient_of_a_plain_output(device: str, backend: str) -> None:
     expected = gradient(wave, device)
     try:
         actual = gradient(torch.compile(wave, backend=backend), device)
-    except RuntimeError as error:
+    except (AssertionError, RuntimeError) as error:  # an assertion up to torch 2.5
         if "metadata" not in str(error):
             raise
     else:
