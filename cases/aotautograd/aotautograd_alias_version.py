@@ -1,22 +1,28 @@
 # /// script
-# requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# requires-python = ">=3.10,<3.12"
+# dependencies = ["torch==2.3.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/pull/111347"
 # title = "_version and grad_fn of a view of an updated input"
 # component = "aotautograd"
 # symptom = "wrong-result"
-# guard = true
+# same-fix = "aotautograd_view_input_gradient"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 # demands = ["training", "mutation"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.2,<2.4"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = 'Mismatched elements: 4 / 4 \([\d.]+%\)\nGreatest absolute difference: 28\.0 '
 # ///
 """An update of an input in place raises the version that it shares with its views, and gives it and them a new
-grad_fn; both are how autograd knows that a saved value is stale, and which gradient is whose. Keeping the
-write in the graph as a plain copy, because the outputs need no gradient, loses the new grad_fn. Correct:
-version, grad_fn and gradients of the input and of a view taken before are as in eager.
-Source: pytorch PRs 111347 and 113584.
+grad_fn; both are how autograd knows that a saved value is stale, and which gradient is whose. In torch 2.2 and
+2.3 the update is lost to the gradient of a view that was taken before the call, as it is to that of the base
+(aotautograd_view_input_gradient). Correct: version, grad_fn and gradients of the input and of the view are as
+in eager. Source: pytorch PRs 111347 and 113584.
 """
 
 import torch
