@@ -1,9 +1,9 @@
 # /// script
-# requires-python = ">=3.10,<3.12"
-# dependencies = ["torch==2.1.2", "numpy<2", "setuptools<70"]
+# requires-python = ">=3.10"
+# dependencies = ["torch==2.4.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
-# issue = "https://github.com/pytorch/pytorch/pull/88817"
+# issue = "https://github.com/pytorch/pytorch/issues/98835"
 # title = "An input passed as out= of an operator"
 # component = "aotautograd"
 # symptom = "wrong-result"
@@ -12,16 +12,24 @@
 # demands = ["mutation"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.1,<2.2"
+# torch = ">=2.1,<2.4"
 # check = "test_out_is_resized"
 # outcome = "raise"
 # error = "RuntimeError"
 # match = 'size of tensor a \(0\) must match the size of tensor b \(4\)'
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.4,<2.5"
+# check = "test_out_is_resized"
+# outcome = "raise"
+# error = "torch._dynamo.exc.BackendCompilerFailed"
+# match = 'expand: attempting to expand a dimension of length 4!'
 # ///
 """torch.add(x, 1, out=y) with y an input is a mutation of y, also if y has another dtype that the result may be
 cast to, or is empty and is resized. Functionalization replaces it by the operator without out=, and the result
-is copied into y after the graph; torch 2.1 did so without resizing y first. Correct: y holds eager's values
-in eager's shape and dtype. Source: pytorch PR 88817 (input mutations).
+is copied into y, which still has its old size: after the graph in torch 2.1 to 2.3, while tracing in 2.4.
+Correct: y holds eager's values in eager's shape and dtype. Source: pytorch issue 98835 (the same program, which
+crashed a nightly before torch 2.1).
 """
 
 import warnings

@@ -1,23 +1,29 @@
 # /// script
-# requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# requires-python = ">=3.10,<3.12"
+# dependencies = ["torch==2.2.2", "numpy<2", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/pull/127431"
 # title = "A wrapper subclass made by a dispatch mode inside the traced function"
 # component = "aotautograd"
 # symptom = "wrong-result"
-# guard = true
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
 # demands = []
 # compiles = false
 # requires-torch = ">=2.2"
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.3"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "the pair holds a FakeTensor"
 # ///
 """A TorchDispatchMode that is active in the function turns what an operator returns into a wrapper subclass, so
 subclasses appear in the middle of the graph though every input is a plain tensor. AOTAutograd traces inside of
-the mode and has to wrap the output by what came out, not by what went in. Correct: a pair with eager's values,
-and eager's gradient. Called through aot_function, since Dynamo does not compile under a user's mode.
+the mode and has to wrap the output by what came out, not by what went in; torch 2.2 returned the pair of fake
+tensors that it had traced with. Correct: a pair with eager's values. Called through aot_function, since Dynamo
+does not compile under a user's mode.
 Source: pytorch PR 127431.
 """
 

@@ -1,23 +1,29 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.4.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
-# issue = "https://github.com/pytorch/pytorch/pull/104483"
+# issue = "https://github.com/pytorch/pytorch/issues/114405"
+# fix = "https://github.com/pytorch/pytorch/pull/130779"
 # title = "A wrapper subclass whose metadata changes between calls"
 # component = "aotautograd"
 # symptom = "wrong-result"
-# guard = true
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 # demands = ["training", "subclass"]
 # requires-torch = ">=2.2"
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.5"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = 'scales \(4, 5\), eager \(6, 7\)'
 # ///
 """AOTAutograd unwraps a wrapper subclass, traces what its __torch_dispatch__ does with the tensor inside, and
 wraps the result with the metadata it saw while tracing. Operators may depend on that metadata, so the graph is
-right for it alone, and a guard has to protect it. Correct: value, metadata and gradient as in eager, for one
-scale, for another one, and for the first again.
-Source: pytorch PR 104483.
+right for it alone, and a guard has to protect it; there was none, and a tensor of another scale ran the graph of
+the first. Correct: value, metadata and gradient as in eager, for one scale, for another one, and for the
+first again. Source: pytorch issue 114405, PR 130779.
 """
 
 import torch
