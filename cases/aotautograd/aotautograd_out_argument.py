@@ -28,8 +28,8 @@
 """torch.add(x, 1, out=y) with y an input is a mutation of y, also if y has another dtype that the result may be
 cast to, or is empty and is resized. Functionalization replaces it by the operator without out=, and the result
 is copied into y, which still has its old size: after the graph in torch 2.1 to 2.3, while tracing in 2.4.
-Correct: y holds eager's values in eager's shape and dtype. Source: pytorch issue 98835 (the same program, which
-crashed a nightly before torch 2.1).
+Correct: y holds eager's values in eager's shape and dtype. Source: pytorch issue 98835 (an empty out=, which
+crashed under Inductor).
 """
 
 import warnings
