@@ -9,6 +9,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = { test_backward_outside = ["training", "autocast"], test_called_under_autocast = ["autocast"] }
 # guard = true
 # ///
 """Tracing bakes the casts of autocast into the graph, so the compiled graph, forward and backward, must run
@@ -55,3 +56,4 @@ def test_called_under_autocast(device: str, backend: str) -> None:
 
 if __name__ == "__main__":
     test_backward_outside("cpu", "aot_eager")
+    test_called_under_autocast("cpu", "aot_eager")

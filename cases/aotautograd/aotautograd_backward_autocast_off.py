@@ -9,6 +9,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = ["training", "autocast"]
 # guard = true
 # requires-torch = ">=2.9"
 # ///

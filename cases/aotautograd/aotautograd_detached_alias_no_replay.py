@@ -11,6 +11,10 @@
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 #
+# [tool.pt2bugs.demands]
+# test_detached_and_view = ["training", "aliasing"]
+# test_detached_and_view_dynamic = ["training", "aliasing", "dynamic-shapes"]
+#
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.1,<2.7"
 # outcome = "raise"
@@ -86,3 +90,4 @@ def test_detached_and_view_dynamic(device: str, backend: str) -> None:
 
 if __name__ == "__main__":
     test_detached_and_view("cpu", "aot_eager")
+    test_detached_and_view_dynamic("cpu", "aot_eager")

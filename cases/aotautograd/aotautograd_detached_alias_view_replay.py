@@ -11,11 +11,15 @@
 # backends = ["aot_eager"]
 # requires-torch = ">=2.4"
 #
+# [tool.pt2bugs.demands]
+# test_detached_and_view = ["training", "aliasing"]
+# test_detached_and_view_dynamic = ["training", "aliasing", "dynamic-shapes"]
+#
 # [[tool.pt2bugs.bug]]
 # torch = "<2.7"
 # outcome = "raise"
 # error = "TypeError"
-# match = '_functionalize_apply_view_metas'
+# match = '(?s)_functionalize_apply_view_metas\(\): .*TensorAlias'
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.7"
@@ -87,3 +91,4 @@ def test_detached_and_view_dynamic(device: str, backend: str) -> None:
 
 if __name__ == "__main__":
     test_detached_and_view("cpu", "aot_eager")
+    test_detached_and_view_dynamic("cpu", "aot_eager")

@@ -9,6 +9,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager", "inductor"]
+# demands = ["training", "aliasing"]
 #
 # [[tool.pt2bugs.bug]]
 # backend = "inductor"
@@ -18,9 +19,10 @@
 # ///
 """ctx.mark_non_differentiable goes by tensor object. Two views of y make AOTAutograd return y as a hidden
 base; Inductor lowers y.detach() to nothing and returns the same object for it; marking the detached
-output non-differentiable so marks the base as well, and the views that are regenerated from it have no
-gradient history. Correct: the views require grad and their gradient reaches x, the detached output does
-not; the backend aot_eager keeps two objects and is right. Source: PR 195357.
+output non-differentiable so marks the base as well. The views that are regenerated from it still say that
+they require grad, but their history ends there, and x gets no gradient. Correct: the gradient of a view
+reaches x; the detached output needs none. The backend aot_eager keeps two objects and is right.
+Source: pytorch PR 195357 (closed).
 """
 
 import torch

@@ -10,6 +10,11 @@
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 # guard = true
+#
+# [tool.pt2bugs.demands]
+# test_all_require_grad = ["training", "mutation"]
+# test_one_requires_grad = ["training", "mutation"]
+# test_none_requires_grad = ["mutation"]
 # ///
 """AOTAutograd functionalizes a.mul_(2) on a graph input: the graph returns the updated value, and an
 epilogue copies it into the caller's tensor (or the copy_ stays in the graph when autograd need not see
@@ -74,3 +79,5 @@ def test_none_requires_grad(device: str, backend: str) -> None:
 
 if __name__ == "__main__":
     test_all_require_grad("cpu", "aot_eager")
+    test_one_requires_grad("cpu", "aot_eager")
+    test_none_requires_grad("cpu", "aot_eager")

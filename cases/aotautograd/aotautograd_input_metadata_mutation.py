@@ -10,6 +10,11 @@
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 #
+# [tool.pt2bugs.demands]
+# test_metadata = ["training", "mutation"]
+# test_metadata_without_grad = ["mutation"]
+# test_metadata_and_data = ["mutation"]
+#
 # [[tool.pt2bugs.bug]]
 # torch = "<2.1"
 # check = "test_metadata"
@@ -86,3 +91,5 @@ def test_metadata_and_data(device: str, backend: str) -> None:
 
 if __name__ == "__main__":
     test_metadata("cpu", "aot_eager")
+    test_metadata_without_grad("cpu", "aot_eager")
+    test_metadata_and_data("cpu", "aot_eager")

@@ -10,6 +10,11 @@
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 # guard = true
+#
+# [tool.pt2bugs.demands]
+# test_views = ["training", "aliasing"]
+# test_views_without_grad = ["aliasing"]
+# test_views_of_updated_input = ["training", "mutation", "aliasing"]
 # ///
 """An output that is a view of a graph input must not be a new tensor made by the graph: AOTAutograd drops
 it from the compiled autograd.Function and regenerates it from the caller's input by replaying the view,
@@ -77,3 +82,5 @@ def test_views_of_updated_input(device: str, backend: str) -> None:
 
 if __name__ == "__main__":
     test_views("cpu", "aot_eager")
+    test_views_without_grad("cpu", "aot_eager")
+    test_views_of_updated_input("cpu", "aot_eager")

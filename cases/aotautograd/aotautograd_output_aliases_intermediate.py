@@ -10,6 +10,11 @@
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 # guard = true
+#
+# [tool.pt2bugs.demands]
+# test_two_views = ["training", "aliasing"]
+# test_view_and_base = ["training", "aliasing"]
+# test_without_grad = ["aliasing"]
 # ///
 """Two outputs that view the same intermediate share memory, and a write to one must change the other and
 its gradient history. An autograd.Function cannot return such views (it refuses in-place writes to them),
@@ -78,3 +83,5 @@ def test_without_grad(device: str, backend: str) -> None:
 
 if __name__ == "__main__":
     test_two_views("cpu", "aot_eager")
+    test_view_and_base("cpu", "aot_eager")
+    test_without_grad("cpu", "aot_eager")

@@ -9,6 +9,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = { test_inference = ["mutation", "subclass"], test_training = ["training", "mutation", "subclass"] }
 # guard = true
 # requires-torch = ">=2.2"
 # ///
@@ -91,3 +92,4 @@ def test_training(device: str, backend: str) -> None:
 
 if __name__ == "__main__":
     test_inference("cpu", "aot_eager")
+    test_training("cpu", "aot_eager")

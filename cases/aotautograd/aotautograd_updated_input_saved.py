@@ -9,12 +9,13 @@
 # symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = ["training", "mutation"]
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.1,<2.15"
 # outcome = "raise"
 # error = "RuntimeError"
-# match = 'has been modified by an inplace operation'
+# match = 'modified by an inplace operation: \[torch\.\S*FloatTensor \[4\]\].* is at version 1; expected version 0'
 # ///
 """The derivative of a.mul_(b) with respect to b is the old value of a. The compiled autograd.Function saves
 the input a itself for backward, then the epilogue copies the updated value into it, which raises its
@@ -51,3 +52,4 @@ def test_updated_input_without_grad(device: str, backend: str) -> None:
 
 if __name__ == "__main__":
     test_updated_input_requires_grad("cpu", "aot_eager")
+    test_updated_input_without_grad("cpu", "aot_eager")

@@ -9,6 +9,7 @@
 # symptom = "backend-failure"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.4"
@@ -89,3 +90,5 @@ def test_cross_entropy(device: str) -> None:
 
 if __name__ == "__main__":
     test_where("cpu")
+    test_cross_entropy("cpu")
+    test_control("cpu")

@@ -10,18 +10,19 @@
 # symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = ["mutation"]
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.1,<2.2"
 # outcome = "raise"
 # error = "RuntimeError"
-# match = 'must match the size of tensor b'
+# match = 'size of tensor a \(4\) must match the size of tensor b \(8\)'
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.1"
 # outcome = "wrong"
 # error = "AssertionError"
-# match = "The values for attribute 'shape' do not match"
+# match = 'torch\.Size\(\[8\]\) != torch\.Size\(\[4\]\)[^T]*The failure occurred for item \[1\]'
 # ///
 """The input is set_ to a longer tensor, used, and set_ back. AOTAutograd saw a mutated input and copied a
 value of the longer size into it at the end. Correct: nothing remains to be replayed; the input keeps its

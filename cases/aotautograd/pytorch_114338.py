@@ -4,11 +4,13 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/114338"
+# fix = "https://github.com/pytorch/pytorch/pull/115294"
 # title = "Equal outputs computed with and without grad mode are merged"
 # component = "aotautograd"
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager", "inductor"]
+# demands = ["training"]
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.5"

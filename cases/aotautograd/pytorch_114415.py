@@ -9,12 +9,13 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = ["mutation", "aliasing", "subclass"]
 # requires-torch = ">=2.2"
 #
 # [[tool.pt2bugs.bug]]
 # outcome = "wrong"
 # error = "AssertionError"
-# match = 'Tensor-likes are not equal'
+# match = 'Mismatched elements: 2 / 3 \([\d.]+%\)\nGreatest absolute difference: 2\.0 '
 # ///
 """AOTAutograd looks for inputs that share memory before it unwraps subclasses; two distinct wrappers around
 one tensor pass as unrelated, and the functional graph reads the value from before the write. Correct:

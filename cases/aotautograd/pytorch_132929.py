@@ -9,6 +9,7 @@
 # symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = ["training"]
 #
 # [[tool.pt2bugs.bug]]
 # outcome = "raise"

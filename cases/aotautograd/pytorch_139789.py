@@ -9,11 +9,12 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = ["mutation", "aliasing"]
 #
 # [[tool.pt2bugs.bug]]
 # outcome = "wrong"
 # error = "AssertionError"
-# match = "Greatest absolute difference: 2.0"
+# match = 'Mismatched elements: 2 / 4 \([\d.]+%\)\nGreatest absolute difference: 2\.0 '
 # ///
 """A graph traced while the inputs have storages of their own treats the write to one as invisible to the
 other, and no guard records that assumption. A later call with two overlapping views of one base passes

@@ -10,6 +10,7 @@
 # symptom = "backend-failure"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = ["training", "mutation"]
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.2,<2.7"

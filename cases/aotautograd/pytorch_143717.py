@@ -4,11 +4,13 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/143717"
+# fix = "https://github.com/pytorch/pytorch/pull/183859"
 # title = "In-place true division on an integer tensor is accepted"
 # component = "aotautograd"
 # symptom = "missing-error"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = ["mutation"]
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.13"

@@ -10,11 +10,13 @@
 # symptom = "hang"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager_decomp_partition"]
+# demands = ["training"]
 # timeout = 30
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.4,<2.7"
 # outcome = "timeout"
+# frame = 'torch/(_functorch/partitioners|fx/node)\.py'
 # ///
 """The min-cut partitioner walks from every candidate for fusion along its fusible users with a heap, and
 put a node on the heap once for each path that leads to it. In a chain where every op has several later

@@ -4,16 +4,20 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/146663"
+# fix = "https://github.com/pytorch/pytorch/pull/145082"
 # title = "Compile time grows exponentially with repeated logsumexp when a gradient is needed"
 # component = "aotautograd"
 # symptom = "hang"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager_decomp_partition"]
+# demands = ["training"]
+# same-fix = "pytorch_145081"
 # timeout = 30
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.4,<2.7"
 # outcome = "timeout"
+# frame = 'torch/(_functorch/partitioners|fx/node)\.py'
 # ///
 """Sinkhorn iterations: each step is a logsumexp of the step before. The decomposition gives every step
 several users (maximum, difference, exp, log), so the number of paths through the joint graph multiplies

@@ -10,6 +10,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = ["training"]
 # labels = ["gradient"]
 #
 # [[tool.pt2bugs.bug]]

@@ -10,6 +10,8 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["inductor"]
+# demands = ["aliasing"]
+# timeout = 180
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.2,<2.15"

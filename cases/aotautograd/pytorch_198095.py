@@ -9,13 +9,14 @@
 # symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = ["mutation", "aliasing"]
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.4"
 # check = "test_select"
 # outcome = "wrong"
 # error = "AssertionError"
-# match = "Greatest absolute difference: 6.0"
+# match = 'Mismatched elements: 3 / 3 \([\d.]+%\)\nGreatest absolute difference: 6\.0 '
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.4"
@@ -63,3 +64,4 @@ def test_flatten(device: str, backend: str) -> None:
 
 if __name__ == "__main__":
     test_select("cpu", "aot_eager")
+    test_flatten("cpu", "aot_eager")

@@ -9,11 +9,12 @@
 # symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = ["training", "aliasing"]
 #
 # [[tool.pt2bugs.bug]]
 # outcome = "raise"
 # error = "RuntimeError"
-# match = 'is a view and is being modified inplace'
+# match = 'Output 0 of CompiledFunction(Backward)? is a view and is being modified inplace'
 # ///
 """Functionalization turns out.unsqueeze_(0) into an out-of-place view of the intermediate, and the compiled
 autograd.Function returns that view; autograd refuses in-place writes to views that a custom Function

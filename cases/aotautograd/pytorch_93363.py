@@ -1,34 +1,29 @@
 # /// script
-# requires-python = ">=3.10,<3.12"
-# dependencies = ["torch==2.3.1", "numpy", "setuptools"]
+# requires-python = ">=3.10,<3.11"
+# dependencies = ["torch==2.0.1", "numpy<2", "setuptools<70"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/93363"
-# title = "In-place update of a non-contiguous view input: wrong base, later a wrong gradient of the base"
+# fix = "https://github.com/pytorch/pytorch/pull/102767"
+# title = "In-place update of a non-contiguous view input changes other elements of the base"
 # component = "aotautograd"
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = { test_aot_function = [], test_compile = ["training", "mutation"] }
 # compiles = false
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.1"
 # outcome = "wrong"
 # error = "AssertionError"
-# match = "Tensor-likes are not equal"
-#
-# [[tool.pt2bugs.bug]]
-# torch = ">=2.2,<2.4"
-# outcome = "wrong"
-# error = "AssertionError"
-# match = "Tensor-likes are not close"
+# match = 'Mismatched elements: 3 / 6 \([\d.]+%\)\nGreatest absolute difference: 4\.0 '
 # ///
 """AOTAutograd turns the input's a.add_(1) into an updated copy that is written back after the graph has run.
-The input is every other element of a base that requires grad, so the write-back has to respect the strides
-(torch 2.0 wrote to wrong elements of the base), and autograd has to see it as a change of the base (torch 2.2
-and 2.3 left a base of right values and a wrong gradient). Correct: base and gradient as in eager; without
-grad as well. The torch.compile check uses fullgraph=True, so that they cannot pass by falling back to eager.
-Source: pytorch issue 93363 (the wrong values); the wrong gradient was found by this check.
+The input is every other element of a base that requires grad, so the write-back has to respect the strides;
+torch 2.0 wrote the copy to the first elements of the base. Correct: the base as in eager. The torch.compile
+check uses fullgraph=True, so that it cannot pass by falling back to eager. The gradient of the base:
+aotautograd_view_input_gradient. Source: pytorch issue 93363.
 """
 
 from collections.abc import Callable
@@ -42,24 +37,22 @@ def increment(a: torch.Tensor) -> tuple[()]:
     return ()
 
 
-def same_base_and_gradient(device: str, compiled: Callable[[torch.Tensor], object]) -> None:
+def same_base(device: str, compiled: Callable[[torch.Tensor], object]) -> None:
     leaf = torch.arange(6.0, device=device, requires_grad=True)
     base, reference = leaf * 2, leaf * 2
     increment(reference[::2])
     compiled(base[::2])
     torch.testing.assert_close(base, reference, rtol=0, atol=0)
-    (expected,) = torch.autograd.grad(reference.square().sum(), leaf)
-    (actual,) = torch.autograd.grad(base.square().sum(), leaf)
-    torch.testing.assert_close(actual, expected)
 
 
 def test_aot_function(device: str) -> None:
-    same_base_and_gradient(device, aot_function(increment, nop))
+    same_base(device, aot_function(increment, nop))
 
 
 def test_compile(device: str, backend: str) -> None:
-    same_base_and_gradient(device, torch.compile(increment, backend=backend, fullgraph=True))
+    same_base(device, torch.compile(increment, backend=backend, fullgraph=True))
 
 
 if __name__ == "__main__":
+    test_aot_function("cpu")
     test_compile("cpu", "aot_eager")

@@ -9,6 +9,7 @@
 # symptom = "backend-failure"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = ["training", "complex"]
 # guard = true
 # ///
 """A complex parameter's gradient is complex while the loss is real: AOTAutograd has to trace a joint graph

@@ -9,6 +9,7 @@
 # symptom = "backend-failure"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 # requires-torch = ">=2.1"
 # guard = true
 # ///
@@ -75,4 +76,6 @@ def test_all_gradients(device: str) -> None:
 
 
 if __name__ == "__main__":
+    test_no_bias("cpu")
     test_input_without_gradient("cpu")
+    test_all_gradients("cpu")

@@ -10,6 +10,7 @@
 # symptom = "backend-failure"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 # guard = true
 # ///
 """`F.max_pool2d(x, 8)` means stride = kernel size, yet no graph that a backend is given says so.
@@ -86,3 +87,5 @@ def test_module(device: str) -> None:
 
 if __name__ == "__main__":
     test_max_pool2d("cpu")
+    test_avg_pool2d("cpu")
+    test_module("cpu")

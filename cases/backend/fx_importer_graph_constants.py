@@ -9,6 +9,7 @@
 # symptom = "backend-failure"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 # guard = true
 # ///
 """`torch.tensor([1, 2])` in a compiled function has no placeholder: it is stored on the graph module.
@@ -82,3 +83,8 @@ def test_complex64(device: str) -> None:
 
 if __name__ == "__main__":
     test_int64("cpu")
+    test_zero_dim("cpu")
+    test_float32("cpu")
+    test_bool("cpu")
+    test_bfloat16("cpu")
+    test_complex64("cpu")

@@ -14,12 +14,19 @@
 # backends = ["turbine_cpu"]
 # extra = "turbine"
 #
+# [tool.pt2bugs.demands]
+# test_max_forward = []
+# test_avg_forward = []
+# test_max_backward = ["training"]
+# test_avg_backward = ["training"]
+#
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.3"
 # check = "test_avg_backward"
 # outcome = "raise"
 # error = "RuntimeError"
 # match = "JIT compilation failed"
+# output = "failed to legalize operation 'torch.constant.int'"
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.2"

@@ -13,7 +13,9 @@
 # symptom = "backend-failure"
 # devices = ["cpu"]
 # backends = ["turbine_cpu"]
+# demands = []
 # extra = "turbine"
+# same-fix = "pytorch_107961"
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.13"

@@ -14,6 +14,14 @@
 # backends = ["turbine_cpu"]
 # extra = "turbine"
 #
+# [tool.pt2bugs.demands]
+# test_int64 = []
+# test_zero_dim = []
+# test_float32 = []
+# test_bool = []
+# test_bfloat16 = []
+# test_complex64 = ["complex"]
+#
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.3"
 # check = "test_bool"
@@ -27,6 +35,7 @@
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
 # match = "JIT compilation failed"
+# output = 'dense_resource<torch_tensor_2_torch\.bfloat16> : tensor<2xbf16>\}> : \(\) -> tensor<2xf32>'
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.3"
@@ -34,12 +43,14 @@
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
 # match = "JIT compilation failed"
+# output = '"llvm\.insertvalue"\(.*\) -> !llvm\.struct<\(f32, f32\)>'
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.2"
 # check = "test_int64"
 # outcome = "crash"
 # signal = "SIGTRAP"
+# output = 'ElementsAttr does not provide iteration facilities .* dense_resource<torch_tensor_2_'
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.2"
@@ -52,12 +63,14 @@
 # check = "test_float32"
 # outcome = "crash"
 # signal = "SIGTRAP"
+# output = 'ElementsAttr does not provide iteration facilities .* dense_resource<torch_tensor_2_'
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.2"
 # check = "test_bool"
 # outcome = "crash"
 # signal = "SIGTRAP"
+# output = 'ElementsAttr does not provide iteration facilities .* dense_resource<torch_tensor_2_'
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.2"

@@ -12,6 +12,7 @@
 # symptom = "backend-failure"
 # devices = ["cpu"]
 # backends = ["turbine_cpu"]
+# demands = ["training"]
 # extra = "turbine"
 #
 # [[tool.pt2bugs.bug]]
@@ -20,6 +21,7 @@
 # outcome = "raise"
 # error = "RuntimeError"
 # match = "JIT compilation failed"
+# output = "unhandled torch type: '!torch.none'"
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.3"
@@ -27,6 +29,7 @@
 # outcome = "raise"
 # error = "RuntimeError"
 # match = "JIT compilation failed"
+# output = "unhandled torch type: '!torch.none'"
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.2"
@@ -48,6 +51,7 @@
 # outcome = "raise"
 # error = "ValueError"
 # match = "failed to generate bytecode"
+# output = '!torch\.vtensor<\[4\],f32>, !torch\.none\)'
 # ///
 """AOTAutograd writes None for a gradient nobody needs: as an operator's result and as a graph output.
 

@@ -12,7 +12,9 @@
 # symptom = "backend-failure"
 # devices = ["cpu"]
 # backends = ["turbine_cpu"]
+# demands = ["training"]
 # extra = "turbine"
+# same-fix = "fx_importer_where_scalar"
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.4"

@@ -9,6 +9,8 @@
 # symptom = "missing-error"
 # devices = ["cpu"]
 # backends = ["inductor"]
+# demands = []
+# timeout = 180
 #
 # [[tool.pt2bugs.bug]]
 # outcome = "wrong"

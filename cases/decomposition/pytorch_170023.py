@@ -4,11 +4,13 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/170023"
+# fix = "https://github.com/pytorch/pytorch/pull/170362"
 # title = "run_decompositions of isin(scalar, tensor) finds a non-functional detach_"
 # component = "decomposition"
 # symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 # compiles = false
 # requires-torch = ">=2.2"
 #

@@ -10,6 +10,7 @@
 # symptom = "internal-error"
 # devices = ["cpu"]
 # backends = ["eager"]
+# demands = []
 # compiles = false
 # requires-torch = ">=2.2"
 #

@@ -10,6 +10,7 @@
 # symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = ["dynamic-shapes"]
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.1,<2.15"
@@ -22,6 +23,7 @@
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = "^$"
+# frame = 'torch/_dynamo/convert_frame\.py:\d+ _compile'
 # ///
 """list.pop asks Dynamo's variable for a Python constant, and a position computed from a dynamic size is a
 SymNode, not a constant: the error is meant for internal use and escapes as an internal error instead of a

@@ -9,12 +9,13 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = ["dynamic-shapes"]
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.5"
 # outcome = "wrong"
 # error = "AssertionError"
-# match = "Greatest absolute difference: 2.0"
+# match = 'Mismatched elements: 4 / 4 \([\d.]+%\)\nGreatest absolute difference: 2\.0 '
 # ///
 """SymInt.__round__ returns the integer itself whatever the number of digits, which is right for none or
 more than none, but round(size, -1) rounds to tens: under dynamic shapes the size keeps its exact value.

@@ -4,11 +4,13 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/119607"
+# fix = "https://github.com/pytorch/pytorch/pull/120756"
 # title = "The parameters of a compiled module are never freed"
 # component = "dynamo"
 # symptom = "memory"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.3"

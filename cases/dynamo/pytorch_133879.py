@@ -4,11 +4,13 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/133879"
+# fix = "https://github.com/pytorch/pytorch/pull/141055"
 # title = "zip() with an infinite iterator is not supported (Dynamo drains the iterator)"
 # component = "dynamo"
 # symptom = "graph-break"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 # timeout = 30
 #
 # [[tool.pt2bugs.bug]]
@@ -22,6 +24,7 @@
 # torch = "<2.5"
 # check = "test_zip_with_generator"
 # outcome = "timeout"
+# frame = 'torch/_dynamo/(symbolic_convert|output_graph|variables/\w+|utils|guards|source|side_effects)\.py'
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.5,<2.7"
@@ -73,3 +76,4 @@ def test_zip_with_generator(device: str, backend: str) -> None:
 
 if __name__ == "__main__":
     test_zip_with_generator("cpu", "eager")
+    test_zip_with_count("cpu", "eager")

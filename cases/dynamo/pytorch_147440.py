@@ -9,11 +9,12 @@
 # symptom = "graph-break"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 #
 # [[tool.pt2bugs.bug]]
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
-# match = "dict_items"
+# match = 'UserDefinedObjectVariable\(dict_items\)|__iter__` of class `dict_items`|.dict_items. implements .__iter__.'
 # ///
 """A view that the compiled function takes from a dict is modelled; one that comes in as an argument (or
 crosses a graph break) is an unknown user object of a type implemented in C, which Dynamo cannot iterate.

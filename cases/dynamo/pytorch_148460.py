@@ -4,11 +4,13 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/148460"
+# fix = "https://github.com/pytorch/pytorch/pull/148480"
 # title = "A failed aliasing guard leaks the argument: it is never freed"
 # component = "dynamo"
 # symptom = "memory"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.4,<2.7"

@@ -10,6 +10,7 @@
 # symptom = "recompilation"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.1"

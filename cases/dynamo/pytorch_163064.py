@@ -4,39 +4,13 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/163064"
+# fix = "https://github.com/pytorch/pytorch/pull/185412"
 # title = "Compiled, moved to a device, compiled again, called with a CPU input: obscure error or crash"
 # component = "dynamo"
-# symptom = "crash"
+# symptom = "internal-error"
 # devices = ["cpu", "cuda"]
+# demands = ["training"]
 # compiles = false
-#
-# [[tool.pt2bugs.bug]]
-# check = "test_call_before_move"
-# torch = "<2.5"
-# outcome = "wrong"
-# error = "AssertionError"
-# match = "a CPU input was accepted"
-#
-# [[tool.pt2bugs.bug]]
-# check = "test_call_before_move"
-# torch = ">=2.5,<2.13"
-# outcome = "raise"
-# error = "torch._dynamo.exc.TorchRuntimeError"
-# match = "Unhandled FakeTensor Device Propagation"
-#
-# [[tool.pt2bugs.bug]]
-# check = "test_compile_only"
-# torch = "<2.13"
-# outcome = "raise"
-# error = "torch._dynamo.exc.TorchRuntimeError"
-# match = "Unhandled FakeTensor Device Propagation|return self\\.linear\\(x\\)"
-#
-# [[tool.pt2bugs.bug]]
-# check = "test_call_before_cast"
-# torch = ">=2.2,<2.12"
-# outcome = "wrong"
-# error = "AssertionError"
-# match = "Tensor-likes are not close"
 #
 # [[tool.pt2bugs.bug]]
 # check = "test_call_before_move"
@@ -44,6 +18,46 @@
 # torch = ">=2.2,<2.12"
 # outcome = "crash"
 # signal = "SIGSEGV"
+#
+# [[tool.pt2bugs.bug]]
+# check = "test_call_before_move"
+# device = "cpu"
+# torch = "<2.5"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "a CPU input was accepted"
+#
+# [[tool.pt2bugs.bug]]
+# check = "test_call_before_move"
+# device = "cpu"
+# torch = ">=2.5,<2.13"
+# outcome = "raise"
+# error = "torch._dynamo.exc.TorchRuntimeError"
+# match = "Unhandled FakeTensor Device Propagation for aten.(mm|addmm).*, found two different devices"
+#
+# [[tool.pt2bugs.bug]]
+# check = "test_compile_only"
+# device = "cpu"
+# torch = ">=2.1,<2.13"
+# outcome = "raise"
+# error = "torch._dynamo.exc.TorchRuntimeError"
+# match = "Unhandled FakeTensor Device Propagation for aten.(mm|addmm).*, found two different devices"
+#
+# [[tool.pt2bugs.bug]]
+# check = "test_compile_only"
+# device = "cpu"
+# torch = "<2.1"
+# outcome = "raise"
+# error = "torch._dynamo.exc.TorchRuntimeError"
+# match = '^\s*from user code:'
+# frame = 'torch/_dynamo/utils\.py:\d+ get_fake_value'
+#
+# [[tool.pt2bugs.bug]]
+# check = "test_call_before_cast"
+# torch = ">=2.2,<2.12"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = 'Mismatched elements: 4 / 4 \([\d.]+%\)\nGreatest absolute difference: 4\.8\d+e\+19 '
 # ///
 """Module.to(accelerator) changes parameters in place: the same Parameter objects with other data. Guards that
 watch the module only let the second compilation reuse the kernel of the first, which then reads device memory
@@ -115,3 +129,5 @@ def test_call_before_cast(device: str, backend: str) -> None:
 
 if __name__ == "__main__":
     test_compile_only("cpu", "inductor")
+    test_call_before_move("cpu", "inductor")
+    test_call_before_cast("cpu", "inductor")

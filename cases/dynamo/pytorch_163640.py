@@ -10,6 +10,7 @@
 # symptom = "graph-break"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.5,<2.10"
@@ -29,7 +30,8 @@
 # blocked = true
 # outcome = "raise"
 # error = "torch._dynamo.exc.TorchRuntimeError"
-# match = "self\\.encoder\\(x"
+# match = '^\s*from user code:'
+# frame = 'torch/_dynamo/utils\.py:\d+ get_fake_value'
 # ///
 """In eval mode nn.TransformerEncoder asks torch._nested_tensor_from_mask_left_aligned whether the padding
 mask allows the nested-tensor fast path. The answer is a Python bool that depends on the mask's data,

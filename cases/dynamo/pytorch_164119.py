@@ -4,11 +4,13 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/164119"
+# fix = "https://github.com/pytorch/pytorch/pull/164992"
 # title = "Compiled function recompiles on every call under an infra TorchDispatchMode"
 # component = "dynamo"
 # symptom = "recompilation"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.1,<2.10"

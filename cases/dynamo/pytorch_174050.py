@@ -9,20 +9,21 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.15"
 # check = "test_isinstance"
 # outcome = "wrong"
 # error = "AssertionError"
-# match = "Greatest absolute difference: 1.0"
+# match = 'Mismatched elements: 2 / 2 \([\d.]+%\)\nGreatest absolute difference: 1\.0 '
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.5"
 # check = "test_class_attribute"
 # outcome = "wrong"
 # error = "AssertionError"
-# match = "Greatest absolute difference: 1.0"
+# match = 'Mismatched elements: 2 / 2 \([\d.]+%\)\nGreatest absolute difference: 1\.0 '
 # ///
 """isinstance falls back to __class__, and __class__ may be a property; Dynamo answers both from
 type(object), so a proxy is not taken for what it says it is, and the other branch is compiled. Correct:

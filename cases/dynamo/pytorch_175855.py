@@ -4,17 +4,19 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/175855"
+# fix = "https://github.com/pytorch/pytorch/pull/160154"
 # title = "Iterating a list that grows during iteration inside a generator stops at the original length"
 # component = "dynamo"
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.10"
 # outcome = "wrong"
 # error = "AssertionError"
-# match = "Tensor-likes are not equal"
+# match = 'Mismatched elements: 2 / 3 \([\d.]+%\)\nGreatest absolute difference: 28\.0 '
 # ///
 """Python's list iterator looks at the list anew at every step, so a loop that appends to the list it walks
 also visits what it appended. Dynamo unpacks the list's elements once, when the loop inside the traced

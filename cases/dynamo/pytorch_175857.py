@@ -9,12 +9,13 @@
 # symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.5,<2.10"
 # outcome = "raise"
 # error = "AssertionError"
-# match = "Guard check failed"
+# match = '''Guard check failed: 0/0: G\['events'\]\['exec'\] == \d+'''
 # ///
 """Dynamo builds its guard function with exec, which raises the "exec" audit event and so runs the user's
 hook between tracing and the sanity check of the new guards. If the hook changes a value those guards

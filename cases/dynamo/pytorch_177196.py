@@ -10,12 +10,13 @@
 # symptom = "graph-break"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.12"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
-# match = "count"
+# match = '\(next\) \[UserDefinedObjectVariable|UserDefinedObjectVariable\(count\) __next__|__next__` of class `count`'
 # ///
 """Dynamo models an itertools.count that the compiled function makes, but one that exists already was
 wrapped as an unknown user object whose __next__ cannot be traced, and nothing could write the advanced

@@ -10,6 +10,7 @@
 # symptom = "memory"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = ["control-flow"]
 # requires-torch = ">=2.3"
 #
 # [[tool.pt2bugs.bug]]

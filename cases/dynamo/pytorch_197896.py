@@ -9,6 +9,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.1"
@@ -87,3 +88,4 @@ def test_dict(device: str, backend: str) -> None:
 
 if __name__ == "__main__":
     test_list("cpu", "eager")
+    test_dict("cpu", "eager")

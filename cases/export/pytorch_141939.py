@@ -4,11 +4,13 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/141939"
-# title = "unflatten of a strict export that walks a slice of a ModuleList"
+# fix = "https://github.com/pytorch/pytorch/pull/142823"
+# title = "unflatten of a strict export that calls a module out of a slice of a ModuleList"
 # component = "export"
 # symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 # requires-torch = ">=2.3"
 # compiles = false
 #
@@ -22,37 +24,35 @@
 # torch = ">=2.5,<2.6"
 # outcome = "raise"
 # error = "RuntimeError"
-# match = 'nonexistent target layers\.slice'
+# match = 'nonexistent target layers\.slice\(1, 3, None\)\._modules'
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.4"
 # outcome = "raise"
 # error = "RuntimeError"
-# match = "Expected positional argument for parameter"
+# match = 'nonexistent target layers\.slice\(1, 3, None\)\._modules'
 # ///
 """Slicing a ModuleList makes a new ModuleList, which has no name in the module tree. Strict export records
 its elements with paths that run through the list's internals (`_modules`), and unflatten, which looks up
-every component of such a path as a submodule, fails. Correct: the unflattened module equals eager.
-Source: issue 141939.
+every component of such a path as a submodule, fails. Correct: the unflattened module equals eager. (A loop
+over the slice: export_loop_over_module_list_slice.) Source: pytorch issue 141939, PR 142823.
 """
 
 import torch
 
 
-class LastTwo(torch.nn.Module):
+class OneOfSlice(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.layers = torch.nn.ModuleList(torch.nn.Linear(3, 3) for _ in range(3))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        x = self.layers[0](x)
-        for layer in self.layers[1:3]:
-            x = layer(x)
-        return x
+        return self.layers[1:3][0](self.layers[0](x))
 
 
 def test_unflatten_sliced_module_list(device: str) -> None:
-    model = LastTwo().to(device)
+    torch.manual_seed(0)
+    model = OneOfSlice().to(device)
     x = torch.arange(6.0, device=device).reshape(2, 3)
     program = torch.export.export(model, (x,), strict=True)
     torch.testing.assert_close(torch.export.unflatten(program)(x), model(x))

@@ -9,6 +9,7 @@
 # symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 # requires-torch = ">=2.2"
 # compiles = false
 #
@@ -17,6 +18,7 @@
 # outcome = "raise"
 # error = "IndexError"
 # match = "list index out of range"
+# frame = 'torch/(_export/__init__|export/_trace)\.py:\d+ (convert_to_fake|lookup_fake)'
 # ///
 """Dynamo replays the new keys into the dict it was given, the very inputs export goes on to flatten. There
 are then more leaves than the graph has placeholders, and matching one to the other runs out of range.

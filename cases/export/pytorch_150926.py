@@ -9,6 +9,7 @@
 # symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 # requires-torch = ">=2.2"
 # compiles = false
 #
@@ -77,4 +78,5 @@ def test_non_strict(device: str) -> None:
 
 
 if __name__ == "__main__":
+    test_non_strict("cpu")
     test_strict("cpu")

@@ -4,11 +4,13 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/151809"
+# fix = "https://github.com/pytorch/pytorch/pull/158681"
 # title = "Saving and loading an exported program raises the lower bound of a data-dependent size to 2"
 # component = "export"
 # symptom = "wrong-result"
 # devices = ["cpu"]
 # backends = ["eager"]
+# demands = []
 # requires-torch = ">=2.2"
 # compiles = false
 #

@@ -9,6 +9,7 @@
 # symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 # compiles = false
 # requires-torch = ">=2.2"
 #
@@ -17,6 +18,7 @@
 # outcome = "raise"
 # error = "AssertionError"
 # match = "^time <= "
+# frame = 'torch/fx/experimental/symbolic_shapes\.py:\d+ prettify_results'
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.3,<2.7"

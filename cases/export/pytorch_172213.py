@@ -10,6 +10,7 @@
 # symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = ["training", "mutation"]
 # requires-torch = ">=2.2"
 #
 # [[tool.pt2bugs.bug]]
@@ -17,14 +18,16 @@
 # torch = ">=2.8,<2.13"
 # outcome = "raise"
 # error = "AssertionError"
-# match = "^$|expected FakeTensor, got"
+# match = '^$|expected FakeTensor, got'
+# frame = 'torch/_functorch/_aot_autograd/utils\.py:\d+ _map_assigned_buffer_to_proxy'
 #
 # [[tool.pt2bugs.bug]]
 # check = "test_non_strict_export"
 # torch = ">=2.6,<2.13"
 # outcome = "raise"
 # error = "AssertionError"
-# match = "^$|expected FakeTensor, got"
+# match = '^$|expected FakeTensor, got'
+# frame = 'torch/_functorch/_aot_autograd/utils\.py:\d+ _map_assigned_buffer_to_proxy'
 # ///
 """Non-strict export records buffer assignments with a module-wide hook while it traces. When tracing fails
 (here at the `if` on a buffer's value) the hook stayed registered, and the next assignment to any module's
@@ -81,3 +84,4 @@ def test_non_strict_export(device: str, backend: str) -> None:
 
 if __name__ == "__main__":
     test_default_export("cpu", "aot_eager")
+    test_non_strict_export("cpu", "aot_eager")

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.15.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.11.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/166626"
@@ -9,7 +9,8 @@
 # component = "fake-tensor"
 # symptom = "internal-error"
 # devices = ["cpu", "cuda"]
-# backends = ["eager", "inductor"]
+# backends = ["eager"]
+# demands = { test_fake_mode = [], test_compile = ["mutation"], test_out_of_place_is_refused = [] }
 # compiles = false
 #
 # [[tool.pt2bugs.bug]]
@@ -25,27 +26,13 @@
 # outcome = "raise"
 # error = "torch._dynamo.exc.TorchRuntimeError"
 # match = "Unhandled FakeTensor Device Propagation for aten.add_.Tensor"
-#
-# [[tool.pt2bugs.bug]]
-# backend = "inductor"
-# torch = "<2.1"
-# outcome = "raise"
-# error = "torch._dynamo.exc.BackendCompilerFailed"
-# match = "Propagation for aten.add.Tensor|on the same device, but found at least two devices, \\S+ and meta"
-#
-# [[tool.pt2bugs.bug]]
-# backend = "inductor"
-# torch = ">=2.12"
-# outcome = "raise"
-# error = "torch._dynamo.exc.BackendCompilerFailed"
-# match = "Propagation for aten.add.Tensor|on the same device, but found at least two devices, \\S+ and meta"
 # ///
 """An in-place operator keeps its destination's device, so eager takes a.add_(b) with b on meta and leaves a
-where, and as, it is. FakeTensor looked for one device common to all arguments and refused the pair.
-The fix allows it for add_ itself; functionalization still rewrites add_ into the out-of-place add of the same
-pair, which must be refused (the guard check), so backends on AOTAutograd go on failing. Correct: as in eager.
-The torch.compile check uses fullgraph=True, so that it cannot pass by falling back to eager.
-Source: pytorch issue 166626, PR 177524.
+where, and as, it is. FakeTensor looked for one device common to all arguments and refused the pair, under
+FakeTensorMode as in Dynamo's tracing (torch 2.0 accepted it). The fix allows the pair for add_ itself; what
+must still be refused is the out-of-place add (the guard check). Correct: as in eager.
+The torch.compile check uses fullgraph=True, so that it cannot pass by falling back to eager. What backends on
+AOTAutograd make of the pair: aotautograd_in_place_add_meta. Source: pytorch issue 166626, PR 177524.
 """
 
 import torch
@@ -89,3 +76,5 @@ def test_out_of_place_is_refused(device: str) -> None:
 
 if __name__ == "__main__":
     test_fake_mode("cpu")
+    test_compile("cpu", "eager")
+    test_out_of_place_is_refused("cpu")

@@ -4,12 +4,12 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/192668"
-# fix = "https://github.com/pytorch/pytorch/pull/192962"
 # title = "FakeTensor strides of native_batch_norm for a permuted CPU input differ from the real kernel"
 # component = "fake-tensor"
 # symptom = "wrong-result"
 # devices = ["cpu"]
 # backends = ["aot_eager"]
+# demands = []
 # compiles = false
 #
 # [[tool.pt2bugs.bug]]
@@ -30,7 +30,8 @@
 # check = "test_view_of_result"
 # outcome = "raise"
 # error = "torch._dynamo.exc.TorchRuntimeError"
-# match = '\.view\(-1\)'
+# match = '^\s*from user code:'
+# frame = 'torch/_dynamo/utils\.py:\d+ get_fake_value'
 # ///
 """The CPU kernel allocates its output in the memory format it deems suitable, here a contiguous one. The
 operator has no meta kernel; its decomposition is elementwise arithmetic, which keeps the strides of a
@@ -68,3 +69,4 @@ def test_view_of_result(backend: str) -> None:
 
 if __name__ == "__main__":
     test_strides()
+    test_view_of_result("aot_eager")

@@ -4,11 +4,13 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/105327"
+# fix = "https://github.com/pytorch/pytorch/pull/108243"
 # title = "aten.lift_fresh_copy in a compiled function: INTERNAL ASSERT in the functionalization fallback"
 # component = "functionalization"
 # symptom = "backend-failure"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = []
 # compiles = false
 #
 # [[tool.pt2bugs.bug]]
@@ -20,10 +22,18 @@
 #
 # [[tool.pt2bugs.bug]]
 # check = "test_compile"
-# torch = "<2.2"
+# torch = ">=2.1,<2.2"
 # outcome = "raise"
 # error = "torch._dynamo.exc.TorchRuntimeError"
-# match = "should not have fake inputs without constants|offsets = torch.ops.aten.lift_fresh_copy"
+# match = "aten.lift_fresh_copy.*\n.* should not have fake inputs without constants"
+#
+# [[tool.pt2bugs.bug]]
+# check = "test_compile"
+# torch = "<2.1"
+# outcome = "raise"
+# error = "torch._dynamo.exc.TorchRuntimeError"
+# match = '^\s*from user code:'
+# frame = 'torch/_dynamo/utils\.py:\d+ get_fake_value'
 # ///
 """make_fx writes a constant made during tracing as lift_fresh_copy(constant), so a graph that make_fx
 produced and that is compiled again holds that op. Retraced, its input is already wrapped: functionalization
@@ -59,3 +69,4 @@ def test_compile(device: str, backend: str) -> None:
 
 if __name__ == "__main__":
     test_aot_function("cpu")
+    test_compile("cpu", "aot_eager")

@@ -10,6 +10,7 @@
 # symptom = "backend-failure"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager", "inductor"]
+# demands = []
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.13"
@@ -45,3 +46,4 @@ def test_lift_intermediate(device: str, backend: str) -> None:
 
 if __name__ == "__main__":
     test_lift_input("cpu", "aot_eager")
+    test_lift_intermediate("cpu", "aot_eager")

@@ -9,11 +9,12 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = ["mutation"]
 #
 # [[tool.pt2bugs.bug]]
 # outcome = "wrong"
 # error = "AssertionError"
-# match = "Tensor-likes are not equal"
+# match = 'Mismatched elements: 3 / 4 \([\d.]+%\)\nGreatest absolute difference: 9\.0 '
 # ///
 """Functionalization replaces an in-place op by its functional variant, whose result for a strided input is
 contiguous, where the in-place op keeps the layout. An op that addresses storage, such as as_strided_copy,

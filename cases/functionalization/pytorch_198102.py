@@ -9,11 +9,12 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# demands = ["mutation"]
 #
 # [[tool.pt2bugs.bug]]
 # outcome = "wrong"
 # error = "AssertionError"
-# match = "Tensor-likes are not equal"
+# match = 'Mismatched elements: 6 / 12 \([\d.]+%\)\nGreatest absolute difference: 10\.0 '
 # ///
 """To replay a write on the base, functionalization uses unfold_backward as the inverse of unfold. That is a
 formula for gradients: elements outside every window get zero. As a new value of the base this wipes what

@@ -4,29 +4,33 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/154036"
+# fix = "https://github.com/pytorch/pytorch/pull/185547"
 # title = "vmap and jacrev over compiled functions return another shape than without compile"
 # component = "functorch"
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.4,<2.11"
 # outcome = "wrong"
 # error = "AssertionError"
-# match = "'shape' do not match"
+# match = "shape' do not match: torch\\.Size\\(\\[6, 6\\]\\) != torch\\.Size\\(\\[6\\]\\)"
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.11,<2.13"
 # outcome = "raise"
 # error = "AssertionError"
 # match = "^$"
+# frame = 'torch/_dynamo/eval_frame\.py:\d+ __call__'
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.1,<2.3"
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = "Cannot access data pointer of Tensor"
+# frame = 'torch/random\.py:\d+ set_rng_state'
 # blocked = true
 #
 # [[tool.pt2bugs.bug]]
@@ -34,6 +38,7 @@
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = "^$"
+# frame = 'torch/_dynamo/convert_frame\.py:\d+ _compile'
 # blocked = true
 # ///
 """torch.vmap and torch.func.jacrev build their wrappers with functools.wraps. From a compiled function that

@@ -9,12 +9,13 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = []
 # compiles = false
 #
 # [[tool.pt2bugs.bug]]
 # outcome = "wrong"
 # error = "AssertionError"
-# match = "Tensor-likes are not equal"
+# match = 'Mismatched elements: 3 / 3 \([\d.]+%\)\nGreatest absolute difference: 2\.0 '
 # ///
 """Dead-code elimination drops a node without users unless it is impure, and impurity is looked up by target:
 placeholders, some modules and functions. A call_method node such as x.add_() is always taken to be pure.

@@ -4,17 +4,19 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/138908"
+# fix = "https://github.com/pytorch/pytorch/pull/139366"
 # title = "y[x] += y[x] through a computed index with repeated entries is applied twice"
 # component = "inductor"
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["inductor"]
+# demands = ["mutation", "dynamic-shapes"]
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.2,<2.7"
 # outcome = "wrong"
 # error = "AssertionError"
-# match = "Tensor-likes are not equal"
+# match = 'Mismatched elements: 1 / 4 \([\d.]+%\)\nGreatest absolute difference: 2\.0 '
 # ///
 """The read of the old elements is fused into the loop that writes the new ones back, in place. For an index
 with repeated entries the second iteration reads what the first one wrote, and the update is applied twice.

@@ -9,9 +9,11 @@
 # component = "inductor"
 # symptom = "crash"
 # devices = ["cpu"]
+# demands = []
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.13"
+# platform = "x86_64"
 # outcome = "crash"
 # signal = "SIGFPE"
 # ///

@@ -9,6 +9,7 @@
 # component = "inductor"
 # symptom = "backend-failure"
 # devices = ["cpu", "cuda"]
+# demands = []
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.2,<2.6"
@@ -21,17 +22,18 @@
 # torch = ">=2.6,<2.7"
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
-# match = "LoweringException: ZeroDivisionError"
+# match = 'LoweringException: ZeroDivisionError: division by zero\s+target: aten\.split\.Tensor'
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.7,<2.13"
 # outcome = "raise"
 # error = "torch._inductor.exc.InductorError"
-# match = "LoweringException: ZeroDivisionError"
+# match = 'LoweringException: ZeroDivisionError: division by zero\s+target: aten\.split\.Tensor'
 # ///
-"""Eager allows a split size of zero when the dimension is empty and gives one empty piece. Inductor's
-lowering of unsafe_split counts the pieces as ceil(dimension / size), and so divides by zero at compile time.
-Correct: the pieces that eager gives. Source: issue 147278, fix in PR 171770.
+"""Eager allows a split size of zero when the dimension is empty and gives one empty piece. unsafe_split reaches
+Inductor as aten.split, whose lowering counts the pieces as ceil(dimension / size), and so divides by zero at
+compile time. On torch 2.2 to 2.5 tracing stops before: the one piece is the input itself, which a view must
+not be. Torch 2.0 and 2.1 pass. Correct: the pieces that eager gives. Source: pytorch issue 147278, PR 171770.
 """
 
 import torch

@@ -9,6 +9,7 @@
 # component = "inductor"
 # symptom = "wrong-result"
 # devices = ["cpu"]
+# demands = ["mutation"]
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.13"

@@ -8,15 +8,18 @@
 # component = "inductor"
 # symptom = "backend-failure"
 # devices = ["cpu"]
+# demands = []
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.5,<2.7"
+# platform = "avx2"
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
 # match = "no matching function for call to .convert<int8_t, ?1, ?int64_t, ?2>"
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.7,<2.9"
+# platform = "avx2"
 # outcome = "raise"
 # error = "torch._inductor.exc.InductorError"
 # match = "no matching function for call to .convert<int8_t, ?1, ?int64_t, ?2>"

@@ -9,6 +9,7 @@
 # component = "inductor"
 # symptom = "missing-error"
 # devices = ["cpu"]
+# demands = []
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.13"
@@ -18,8 +19,9 @@
 # ///
 """Inductor lowers embedding to a general indirect load, which follows the rules of indexing: a negative index
 is wrapped round once and then checked against the bounds. An embedding has no negative rows, and eager
-refuses them. Correct: an exception, as eager's IndexError; the compiled kernel returns a row of the table
-instead. Source: issue 183608, fix in PR 183636.
+refuses them. The compiled kernel returns the row that the wrapped index names; up to torch 2.1 nothing was
+wrapped, and it returned what lies before the table in memory. Correct: an exception, as eager's IndexError.
+Source: pytorch issue 183608, PR 183636.
 """
 
 import torch

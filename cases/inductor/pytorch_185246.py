@@ -8,6 +8,7 @@
 # component = "inductor"
 # symptom = "missing-error"
 # devices = ["cpu"]
+# demands = ["randomness"]
 #
 # [[tool.pt2bugs.bug]]
 # outcome = "wrong"

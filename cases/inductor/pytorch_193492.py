@@ -9,6 +9,7 @@
 # component = "inductor"
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
+# demands = []
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.15"

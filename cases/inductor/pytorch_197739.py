@@ -9,6 +9,8 @@
 # component = "inductor"
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
+# demands = []
+# same-fix = "pytorch_193492"
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.15"

@@ -8,12 +8,14 @@
 # component = "inductor"
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
+# demands = ["mutation"]
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.1"
 # outcome = "raise"
 # error = "torch._dynamo.exc.TorchRuntimeError"
-# match = "y = x.view.torch.int32"
+# match = '^\s*from user code:'
+# frame = 'torch/_dynamo/utils\.py:\d+ get_fake_value'
 # blocked = true
 #
 # [[tool.pt2bugs.bug]]
@@ -27,7 +29,7 @@
 # torch = ">=2.4"
 # outcome = "wrong"
 # error = "AssertionError"
-# match = "Tensor-likes are not equal"
+# match = 'Mismatched elements: 11 / 24 \([\d.]+%\)\nGreatest absolute difference: 40 '
 # ///
 """A dtype view shares its input's memory, so a value derived from it must be computed before the input is
 written. The view of int64 as int32 also changes the shape; Inductor reads the input through it, but when it
