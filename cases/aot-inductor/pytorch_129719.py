@@ -19,9 +19,10 @@
 # error = "AssertionError"
 # match = "stat: path should be string, bytes, os.PathLike or integer, not function"
 # ///
-"""AOTInductor expects a graph that returns a tuple. A graph of make_fx returns a tensor, for which the compile step wraps
-the graph and hands back a Python function where the path of a library is expected; os.path.exists then complains
-about its argument. Correct: a library, or an error that says that the graph must return a tuple.
+"""AOTInductor expects a graph that returns a tuple. A graph of make_fx returns a tensor, for which the compile
+step wraps the graph and hands back a Python function where the path of a library is expected; os.path.exists
+then complains about its argument. Correct: a library, or an error that says that the graph must return a
+tuple.
 Source: pytorch issue 129719.
 """
 

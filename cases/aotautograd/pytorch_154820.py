@@ -25,9 +25,9 @@
 # error = "AssertionError"
 # match = "counts after forward and backward: \\(2.0, 2.0\\)"
 # ///
-"""An autograd.Function counts in a buffer: its forward adds one, and so does its backward. In AOTAutograd's joint graph
-both are mutations of one input, of which only the final value is kept and copied back at the end of the
-forward graph. Correct: one after the forward, two after the backward.
+"""An autograd.Function counts in a buffer: its forward adds one, and so does its backward. In AOTAutograd's
+joint graph both are mutations of one input, of which only the final value is kept and copied back at the end
+of the forward graph. Correct: one after the forward, two after the backward.
 Source: pytorch issue 154820.
 """
 

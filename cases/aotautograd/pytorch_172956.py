@@ -18,10 +18,10 @@
 # error = "torch._dynamo.exc.BackendCompilerFailed"
 # match = "Node add\\w* was invalid, but is output"
 # ///
-"""An autograd.Function saves a tensor that the compiled function also returns, and adds the gradient to it in its
-backward. In the functionalized joint graph the final value of that tensor, a forward output, depends on
-the tangents, and the partitioner asserts that no forward output does.
-Correct: gradient, output and accumulated sums equal eager's, or a clear error.
+"""An autograd.Function saves a tensor that the compiled function also returns, and adds the gradient to it in
+its backward. In the functionalized joint graph the final value of that tensor, a forward output, depends on
+the tangents, and the partitioner asserts that no forward output does. Correct: gradient, output and
+accumulated sums equal eager's, or a clear error.
 Source: pytorch issue 172956.
 """
 

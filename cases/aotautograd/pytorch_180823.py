@@ -15,12 +15,12 @@
 # torch = ">=2.3"
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
-# match = "(Cannot set version_counter for inference tensor|to 'torch.storage.UntypedStorage')[\\s\\S]*While executing %view"
+# match = "(Cannot set version_counter for|to 'torch.storage.UntypedStorage')[\\s\\S]*While executing %view"
 # ///
-"""Entering inference_mode inside the traced function makes the tensors of the trace inference tensors, which have no
-version counter. For a view functionalization shares the version counter of the base and fails to set it (in 2.6 to
-2.12 the message is a weak reference to the storage).
-Correct: the views compile, and the result equals eager's.
+"""Entering inference_mode inside the traced function makes the tensors of the trace inference tensors, which
+have no version counter. For a view functionalization shares the version counter of the base and fails to set
+it (in 2.6 to 2.12 the message is a weak reference to the storage). Correct: the views compile, and the result
+equals eager's.
 Source: pytorch issue 180823, PR 181106 (open).
 """
 

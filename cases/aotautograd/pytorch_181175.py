@@ -25,9 +25,9 @@
 # error = "torch._dynamo.exc.BackendCompilerFailed"
 # match = "Cannot call numel\\(\\) on tensor with symbolic sizes/strides"
 # ///
-"""torch.func.grad inside a compiled function puts convolution_backward into the forward graph, and a training graph
-differentiates it again. The C++ formula of the double backward, for transposed convolutions, calls numel(), which
-tensors with symbolic sizes refuse. Correct: with dynamic=True the gradient equals eager's.
+"""torch.func.grad inside a compiled function puts convolution_backward into the forward graph, and a training
+graph differentiates it again. The C++ formula of the double backward, for transposed convolutions, calls
+numel(), which tensors with symbolic sizes refuse. Correct: with dynamic=True the gradient equals eager's.
 Source: pytorch issue 181175.
 """
 

@@ -16,9 +16,9 @@
 # error = "torch._dynamo.exc.BackendCompilerFailed"
 # match = "does not yet handle input mutations on views with different dtypes"
 # ///
-"""When inputs alias and one of them is mutated, AOTAutograd passes their base once and regenerates each input as a view
-of it. That is done with as_strided, which cannot change the dtype, so it asserts that all of them have the same one.
-Correct: both inputs and the result are those of eager.
+"""When inputs alias and one of them is mutated, AOTAutograd passes their base once and regenerates each input as
+a view of it. That is done with as_strided, which cannot change the dtype, so it asserts that all of them have
+the same one. Correct: both inputs and the result are those of eager.
 Source: pytorch issue 194747.
 """
 

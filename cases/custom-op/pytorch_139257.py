@@ -18,10 +18,10 @@
 # error = "torch._dynamo.exc.BackendCompilerFailed"
 # match = "expand: the requested shape has too few dimensions"
 # ///
-"""auto_functionalized runs a mutating custom op on clones and copies the result back into the functional tensor of the
-argument. If the op calls set_ on it, the clone has another shape, and the write back is a copy_ into the old one,
-which fails. Correct: as in eager the argument has the new contents, or a clear error.
-Source: pytorch issue 139257, PR 186179 (closed without merging).
+"""auto_functionalized runs a mutating custom op on clones and copies the result back into the functional tensor
+of the argument. If the op calls set_ on it, the clone has another shape, and the write back is a copy_ into
+the old one, which fails. Correct: as in eager the argument has the new contents, or a clear error.
+Source: pytorch issue 139257, PR 186179 (closed).
 """
 
 import torch

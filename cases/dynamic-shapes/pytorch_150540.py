@@ -26,9 +26,10 @@
 # error = "torch._dynamo.exc.UserError"
 # match = "Tried to use data-dependent value in the subsequent computation"
 # ///
-"""The program checks that a data-dependent length is below a symbolic size, and slices with it. Dynamo accepts that, but
-when AOTAutograd traces the graph anew, what the check said is not known there: the slice asks whether the length
-exceeds the size, and nothing answers. Correct: it compiles into one graph and equals eager.
+"""The program checks that a data-dependent length is below a symbolic size, and slices with it. Dynamo accepts
+that, but when AOTAutograd traces the graph anew, what the check said is not known there: the slice asks
+whether the length exceeds the size, and nothing answers. Correct: it compiles into one graph and equals
+eager.
 Source: pytorch issue 150540.
 """
 

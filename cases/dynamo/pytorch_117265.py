@@ -19,9 +19,10 @@
 # error = "AssertionError"
 # match = "gradient \\[1.0, 1.0\\], not \\[3.0, 3.0\\]"
 # ///
-"""By default Dynamo does not guard on a module's hooks (skip_nnmodule_hook_guards), so that hooks registered later have no
-effect, which is documented. With these guards switched on a new hook must recompile; a module reached through the
-closure of the compiled function had no such guard. Correct: the pre-hook triples the gradient.
+"""By default Dynamo does not guard on a module's hooks (skip_nnmodule_hook_guards), so that hooks registered
+later have no effect, which is documented. With these guards switched on a new hook must recompile; a module
+reached through the closure of the compiled function had no such guard. Correct: the pre-hook triples the
+gradient.
 Source: pytorch issue 117265.
 """
 

@@ -26,9 +26,9 @@
 # match = "trampoline_autograd_bwd"
 # frame = "symbolic_convert.py:\\d+ UNPACK_SEQUENCE"
 # ///
-"""In eager the last call of ctx.save_for_backward decides what backward gets. Dynamo collected the tensors of all
-calls in one list, and tracing the Function then asserts that there are as many saved tensors as the last call
-gave. Correct: it compiles into one graph, and the gradients equal eager's.
+"""In eager the last call of ctx.save_for_backward decides what backward gets. Dynamo collected the tensors of
+all calls in one list, so that backward, while it is traced, unpacks three saved tensors into two names, which
+fails an assertion. Correct: it compiles into one graph, and the gradients equal eager's.
 Source: pytorch issue 117652.
 """
 

@@ -17,8 +17,8 @@
 # match = "added \\[3.0, 3.0, 3.0\\]"
 # ///
 """Dynamo puts an int attribute of an nn.Module into the code as a constant and did not guard it
-(guard_nn_modules was off), so the code compiled for the first value runs for every later one. Correct: each call
-sees the attribute as it is then; the module recompiles.
+(guard_nn_modules was off), so the code compiled for the first value runs for every later one. Correct: each
+call sees the attribute as it is then; the module recompiles.
 Source: pytorch issue 124357.
 """
 

@@ -16,9 +16,9 @@
 # error = "torch._dynamo.exc.Unsupported"
 # match = "call_function UserDefinedClassVariable\\(.*\\) \\[\\] \\{\\}"
 # ///
-"""Dynamo supported the construction of dict subclasses only when they override none of the methods it knows; one that
-keeps its attributes as items too, through super().__setitem__ and super().__setattr__, was a graph break.
-Correct: it traces into one graph, and both the attribute and the item are there afterwards.
+"""Dynamo supported the construction of dict subclasses only when they override none of the methods it knows; one
+that keeps its attributes as items too, through super().__setitem__ and super().__setattr__, was a graph
+break. Correct: it traces into one graph, and both the attribute and the item are there afterwards.
 Source: pytorch issue 126028.
 """
 

@@ -30,8 +30,8 @@
 # match = "union"
 # frame = "variables/dicts.py:\\d+ call_method"
 # ///
-"""Dynamo had no rule for the method union of a set: a graph break, later an assertion that it takes exactly one
-argument. Correct: it traces for any number of arguments, and gives the union.
+"""Dynamo had no rule for the method union of a set: a graph break, and from 2.5 to 2.7 an assertion on its
+arguments. Correct: it traces for any number of arguments, and gives the union.
 Source: pytorch issue 130719.
 """
 

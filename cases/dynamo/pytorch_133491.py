@@ -19,8 +19,9 @@
 # match = "gradient \\[2.0, 2.0\\], not \\[10.0, 10.0\\]"
 # ///
 """An autograd.Function that modifies its input and declares it by ctx.mark_dirty becomes the new history of that
-tensor. Dynamo traces the Function into a higher-order op and drops mark_dirty, so the modified tensor keeps the
-history from before and the Function's backward (here: times 5) does not run for it. Correct: eager's gradient.
+tensor. Dynamo traces the Function into a higher-order op and drops mark_dirty, so the modified tensor keeps
+the history from before and the Function's backward (here: times 5) does not run for it. Correct: eager's
+gradient.
 Source: pytorch issue 133491.
 """
 

@@ -28,10 +28,10 @@
 # error = "AssertionError"
 # match = "^len\\(format\\(10, 'b'\\)\\) is 2.0"
 # ///
-"""Dynamo traces the builtin format(value, spec) as value.format(spec), the method of a format string: for an int that was
-an internal error about a missing attribute. Since PR 144956 the value is formatted as a string and the spec has no
-effect. Correct: format(10, "b") is "1010".
-Source: pytorch issue 144830, PR 144956 (which did not mend this).
+"""Dynamo traces the builtin format(value, spec) as value.format(spec), the method of a format string: for an int
+that was an internal error about a missing attribute. Since PR 144956 the spec has no effect instead, and the
+result is "10". Correct: format(10, "b") is "1010".
+Source: pytorch issue 144830, PR 144956.
 """
 
 import torch

@@ -17,9 +17,9 @@
 # error = "AssertionError"
 # match = "drew \\[885441, 885441, 885441\\]"
 # ///
-"""A method of a random.Random object that is an argument of the frame is evaluated while tracing, on a copy of the
-generator, and the drawn number becomes a constant of the code; later calls neither draw nor advance the caller's
-generator. Correct: three calls draw what three eager calls draw from an equal generator.
+"""A method of a random.Random object that is an argument of the frame is evaluated while tracing, and the drawn
+number becomes a constant of the code; later calls neither draw nor advance the caller's generator. Correct:
+three calls draw what three eager calls draw from an equal generator.
 Source: pytorch issue 145445.
 """
 

@@ -23,8 +23,8 @@
 # error = "torch._dynamo.exc.Unsupported"
 # match = "zip"
 # ///
-"""Dynamo traces zip when the frame calls it. A zip object that arrives as an argument is an object of unknown class to
-it, and its __iter__, a C slot, has no rule: a graph break, and an error with fullgraph=True.
+"""Dynamo traces zip when the frame calls it. A zip object that arrives as an argument is an object of unknown
+class to it, and its __iter__, a C slot, has no rule: a graph break, and an error with fullgraph=True.
 Correct: it iterates, and the object is advanced as in eager.
 Source: pytorch issue 146359.
 """

@@ -16,11 +16,12 @@
 # torch = ">=2.6,<2.12"
 # outcome = "raise"
 # error = "torch._dynamo.exc.TorchRuntimeError"
-# match = "call_method mul[\\s\\S]*Unhandled FakeTensor Device Propagation for aten.mul.Tensor, found two different devices meta, cpu"
+# match = "Unhandled FakeTensor Device Propagation for aten.mul.Tensor, found two different devices meta, cpu"
 # ///
-"""set_default_device works by a torch-function mode that Dynamo traces for factory functions; torch.randn was
-treated as a call that needs no mode and made a CPU tensor in the trace, and mixing it with a tensor on the
-default device is refused by the fake tensors. Correct: the default device. Shown with "meta" as the default.
+"""set_default_device works by a torch-function mode that adds the device to the arguments of factory functions.
+Dynamo traces the mode, but in the trace torch.randn goes through it without the device and makes a CPU
+tensor, and mixing that with a tensor on the default device is refused by the fake tensors. Correct: the
+default device. Shown with "meta" as the default.
 Source: pytorch issue 151202, PR 165473.
 """
 

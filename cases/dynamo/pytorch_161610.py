@@ -18,8 +18,8 @@
 # match = "the attribute set in the compiled function is missing"
 # ///
 """A subclass of a NamedTuple has a __dict__ and may get further attributes. Dynamo models the argument as a
-namedtuple and accepts the attribute write while tracing, but has no side effect for it to replay after the graph:
-the object comes back without the attribute. Correct: the attribute is there, with eager's value.
+namedtuple and accepts the attribute write while tracing, but has no side effect for it to replay after the
+graph: the object comes back without the attribute. Correct: the attribute is there, with eager's value.
 Source: pytorch issue 161610.
 """
 

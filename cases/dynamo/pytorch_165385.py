@@ -16,10 +16,10 @@
 # error = "AttributeError"
 # match = "attribute '__weakref__' of 'Holder' objects is not writable"
 # ///
-"""Dynamo records attribute writes as side effects and performs them after the graph, on the assumption that a write
-succeeds. A write that the type refuses, here to __weakref__, raises then, where no handler of the frame is active.
-Correct: the AttributeError is raised at the write, and the function's own handler runs.
-Source: pytorch issue 165385, PR 185079 (closed without merging).
+"""Dynamo records attribute writes as side effects and performs them after the graph, on the assumption that a
+write succeeds. A write that the type refuses, here to __weakref__, raises then, where no handler of the frame
+is active. Correct: the AttributeError is raised at the write, and the function's own handler runs.
+Source: pytorch issue 165385, PR 185079 (closed).
 """
 
 import torch

@@ -36,8 +36,8 @@
 # match = "Observed exception[\\s\\S]*return x \\* factors\\[add_one\\]"
 # ///
 """Dynamo wraps each key of a dictionary in a hashable stand-in that compares what the variables stand for. For a
-functools.partial, which Python hashes by identity, the stand-in asks for a value the variable does not have, or
-makes a new one on every look-up, so that the key is not found. Correct: the look-up finds the entry.
+functools.partial, which Python hashes by identity, the stand-in asks for a value the variable does not have,
+or makes a new one on every look-up, so that the key is not found. Correct: the look-up finds the entry.
 Source: pytorch issue 169010.
 """
 

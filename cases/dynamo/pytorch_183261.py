@@ -18,8 +18,8 @@
 # match = "KeyError: class_type"
 # ///
 """Calling a tensor subclass that defines nothing of its own, as Marked(x), is traced by way of the class's
-__new__, and Dynamo looks up the type of the new object under a key that the example value's metadata does not have.
-Correct: an instance of the subclass, as in eager.
+__new__, and Dynamo looks up the type of the new object under a key that the example value's metadata does not
+have. Correct: an instance of the subclass, as in eager.
 Source: pytorch issue 183261.
 """
 
@@ -31,12 +31,12 @@ class Marked(torch.Tensor):
 
 
 def magnitude(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    y = x + 1
-    return y, torch.abs(Marked(x))
+    result = torch.abs(Marked(x))
+    return result, x + 1
 
 
 def test_construct_a_subclass(backend: str) -> None:
-    _, result = torch.compile(magnitude, backend=backend)(torch.tensor([-1.0, 2.0]))
+    result, _ = torch.compile(magnitude, backend=backend)(torch.tensor([-1.0, 2.0]))
     assert type(result) is Marked, f"the result is a {type(result).__name__}"
     assert result.tolist() == [1.0, 2.0], f"magnitudes {result.tolist()}"
 

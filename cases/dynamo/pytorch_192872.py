@@ -16,9 +16,9 @@
 # error = "AssertionError"
 # match = "items of the traced class: \\['after'\\]"
 # ///
-"""With enable_trace_load_build_class Dynamo traces a class statement in the frame. A list that is an attribute of
-such a class is appended to before a graph break; when the class is rebuilt for the code after the break, the
-append is not replayed. Correct: the list holds both items, as in eager.
+"""With enable_trace_load_build_class Dynamo traces a class statement in the frame. A list that is an attribute
+of such a class is appended to before a graph break; when the class is rebuilt for the code after the break,
+the append is not replayed. Correct: the list holds both items, as in eager.
 Source: pytorch issue 192872.
 """
 

@@ -25,9 +25,10 @@
 # error = "AssertionError"
 # match = "autocast is still enabled"
 # ///
-"""Dynamo lowers "with torch.autocast" to two calls in the graph, one before and one after the body. A graph has no
-"finally", so an exception that the body raises at run time skips the second call: autocast's nesting depth stays
-raised by one, and in older releases autocast itself stays enabled. Correct: the state is as it was before the call.
+"""Dynamo lowers "with torch.autocast" to two calls in the graph, one before and one after the body. A graph has
+no "finally", so an exception that the body raises at run time skips the second call: autocast's nesting depth
+stays raised by one, and in older releases autocast itself stays enabled. Correct: the state is as it was
+before the call.
 Source: pytorch issue 195488, PR 195654 (open).
 """
 

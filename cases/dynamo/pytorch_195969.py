@@ -22,9 +22,9 @@
 # error = "AssertionError"
 # match = "matches neither protocol: -1.0"
 # ///
-"""A runtime-checkable Protocol with data members supports isinstance, but issubclass raises TypeError for it. Dynamo
-answers isinstance(object, A | B) by issubclass on the object's type, takes the TypeError for a "no", and
-bakes False into the graph. Correct: True for an object that has the data member.
+"""A runtime-checkable Protocol with data members supports isinstance, but issubclass raises TypeError for it.
+Dynamo answers isinstance(object, A | B) by issubclass on the object's type, takes the TypeError for a "no",
+and bakes False into the graph. Correct: True for an object that has the data member.
 Source: pytorch issue 195969.
 """
 

@@ -16,8 +16,8 @@
 # error = "TypeError"
 # match = "slice indices must be integers or None or have an __index__ method"
 # ///
-"""Python's slice takes any object with __index__ as a bound. Dynamo builds the slice from its own variable of the object,
-which has no such method, and the TypeError leaves the compiled call. Correct: the object's __index__ is
+"""Python's slice takes any object with __index__ as a bound. In compiled code the object is not asked for its
+index, and the TypeError of a slice with a foreign bound leaves the call. Correct: the object's __index__ is
 called, and the slice is that of eager.
 Source: pytorch issue 196172.
 """

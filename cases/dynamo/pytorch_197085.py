@@ -26,9 +26,9 @@
 # match = "sample drew \\[\\[1, 4, 3, 2, 0\\], \\[1, 4, 3, 2, 0\\]"
 # ///
 """Dynamo replays the random numbers that a traced frame drew, so that each compiled call advances the generator
-as eager does. random.shuffle and random.sample are evaluated while tracing instead, and their result enters the
-code as a constant: each call returns the first permutation. Correct: with the same seed, three compiled calls
-draw the three permutations that eager draws.
+as eager does. random.shuffle and random.sample are evaluated while tracing instead, and their result enters
+the code as a constant: each call returns the first permutation. Correct: with the same seed, three compiled
+calls draw the three permutations that eager draws.
 Source: pytorch issue 197085.
 """
 

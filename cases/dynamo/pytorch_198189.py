@@ -17,9 +17,9 @@
 # error = "AssertionError"
 # match = "order after the call: \\['first', 'second', 'third'\\]"
 # ///
-"""Dynamo traces a mutation of a dictionary argument and replays it on the caller's object after the graph, by updating it
-with the traced contents. Since a dictionary update keeps the place of the keys that exist, a pure reorder by
-move_to_end is lost. Correct: the caller sees the order that eager leaves.
+"""Dynamo traces a mutation of a dictionary argument and replays it on the caller's object after the graph. A pop
+followed by an insertion is replayed, but a reorder by OrderedDict.move_to_end, traced since 2.7, is not: the
+caller's object keeps its order. Correct: the caller sees the order that eager leaves.
 Source: pytorch issue 198189.
 """
 

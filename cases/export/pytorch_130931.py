@@ -25,8 +25,8 @@
 # match = "Child module 'getattr\\(L\\['fn'\\], '0'\\)' is not a descendant of parent"
 # ///
 """Strict export recorded the path of a child of an nn.Sequential as the source expression getattr(L['fn'], '0')
-rather than as a dotted path, and unflatten, which builds the module tree from these paths, finds that the child's
-name does not begin with its parent's. Correct: unflatten gives a module that equals the model.
+rather than as a dotted path, and unflatten, which builds the module tree from these paths, finds that the
+child's name does not begin with its parent's. Correct: unflatten gives a module that equals the model.
 Source: pytorch issue 130931.
 """
 

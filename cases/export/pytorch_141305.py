@@ -26,8 +26,8 @@
 # error = "torch._dynamo.exc.Unsupported"
 # match = "SymInt"
 # ///
-"""Non-strict export runs the model with symbolic sizes, and torch.cond hands its branches to Dynamo from there. A
-SymInt in the closure of a branch was a user-defined object to Dynamo; later it was lifted once for each
+"""Non-strict export runs the model with symbolic sizes, and torch.cond hands its branches to Dynamo from there.
+A SymInt in the closure of a branch was a user-defined object to Dynamo; later it was lifted once for each
 branch under the same name, which is no valid Python. Correct: the program exports and follows the size.
 Source: pytorch issue 141305.
 """

@@ -24,9 +24,10 @@
 # error = "AssertionError"
 # match = "no advice to register the class: AssertionError: $"
 # ///
-"""Non-strict export flattens the inputs with pytree; an unregistered dataclass is one opaque leaf, for which making
-the inputs fake stops at "Unsupported input type" (torch 2.2: an assertion without text; the development build of the
-report: one about metadata). Correct: an error that says how to go on, by registering the class.
+"""Non-strict export flattens the inputs with pytree; an unregistered dataclass is one opaque leaf, for which
+making the inputs fake stops at "Unsupported input type" (torch 2.2: an assertion without text; the
+development build of the report: one about metadata). Correct: an error that says how to go on, by registering
+the class.
 Source: pytorch issue 147400.
 """
 

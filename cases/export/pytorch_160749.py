@@ -21,8 +21,8 @@
 # match = "Failed serializing node mul in graph[\\s\\S]*args = \\(%\\w+, 1j\\)"
 # ///
 """The export serializer has a union of argument types for scalars: int, float, bool, str, and none for Python's
-complex. A program that multiplies by 1j exports but cannot be saved. Correct: save and load keep the constant,
-and the loaded program equals the model.
+complex. A program that multiplies by 1j exports but cannot be saved. Correct: save and load keep the
+constant, and the loaded program equals the model.
 Source: pytorch issue 160749.
 """
 

@@ -25,10 +25,11 @@
 # error = "Exception"
 # match = "Found in aten.add.Tensor\\(FakeTensor.*, Parameter containing"
 # ///
-"""While non-strict export traces, the registered parameters are swapped for fake ones, but a plain Python list of
-the module still holds the original tensor. Reading it puts a constant into the graph, which is lifted as an
-input of its own beside the parameter, and the parameter is not used: new weights for it have no effect.
-Correct: the program reads the parameter. (torch 2.2 does not lift it and stops at a tensor that is not fake.) Source: pytorch issue 163303, PR 185106 (closed without merging).
+"""While non-strict export traces, the registered parameters are swapped for fake ones, but a plain Python list
+of the module still holds the original tensor. Reading it puts a constant into the graph, which is lifted as
+an input of its own beside the parameter, and the parameter is not used: new weights for it have no effect.
+Correct: the program reads the parameter. (torch 2.2 does not lift it and stops at a tensor that is not fake.)
+Source: pytorch issue 163303, PR 185106 (closed).
 """
 
 import torch

@@ -19,9 +19,9 @@
 # error = "AssertionError"
 # match = "Mismatched elements: 1 / 8"
 # ///
-"""In eager as_strided starts from the storage, whatever view it is called on. Functionalization composed it with the
-view before, here a diagonal, so that a write through it changes other elements of the base. Correct: eager's
-result, or a refusal that names as_strided, which torch has given since the fix.
+"""In eager as_strided starts from the storage, whatever view it is called on. Functionalization composed it with
+the view before, here a diagonal, so that a write through it changes other elements of the base. Correct:
+eager's result, or a refusal that names as_strided, which torch has given since the fix.
 Source: pytorch issue 104505, PR 122502.
 """
 

@@ -19,9 +19,9 @@
 # error = "AssertionError"
 # match = "TorchInGraphFunctionVariable"
 # ///
-"""To trace the branches of torch.cond Dynamo calls them as user functions. A torch function, such as torch.add, is
-another kind of variable, and an assertion on the kind fails instead of the function being put into the branch's
-graph. Correct: it works as it does with a lambda around it.
+"""To trace the branches of torch.cond Dynamo calls them as user functions. A torch function, such as torch.add,
+is another kind of variable, and an assertion on the kind fails instead of the function being put into the
+branch's graph. Correct: it works as it does with a lambda around it.
 Source: pytorch issue 126818.
 """
 

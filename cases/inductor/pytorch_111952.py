@@ -15,9 +15,10 @@
 # error = "AssertionError"
 # match = "index 2 of 2 elements reads 2.0"
 # ///
-"""Eager checks the values of an index tensor. In the compiled graph the index is made and incremented inside, which
-Inductor turned into a constant index expression without a bounds check: the kernel reads beyond the tensor.
-Correct: an error that says that the index is out of bounds, from the compiler or from the kernel.
+"""Eager checks the values of an index tensor. Here the index is computed inside the graph from a constant, and
+Inductor generated no bounds check for it: the kernel reads beyond the tensor (a slice of a larger one, so
+that the value read is known). Correct: an error that says that the index is out of bounds, from the compiler
+or from the kernel.
 Source: pytorch issue 111952.
 """
 

@@ -15,9 +15,9 @@
 # error = "AssertionError"
 # match = "Mismatched elements: 6 / 9"
 # ///
-"""A pre-grad pass replaces split, stack and tanh of the pieces by a reshape of one tensor. It compared the stack's
-dimension without normalizing it, so that stacking along the new last dimension (-1) was treated as along another
-one, and the values end up transposed. Correct: eager's order.
+"""A pre-grad pass replaces split, stack and tanh of the pieces by a reshape of one tensor. It compared the
+stack's dimension without normalizing it, so that stacking along the new last dimension (-1) was treated as
+along another one, and the values end up transposed. Correct: eager's order.
 Source: pytorch issue 121227.
 """
 

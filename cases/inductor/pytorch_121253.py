@@ -18,9 +18,9 @@
 # match = "with beta=0.5 the bias counts \\[1.0, 1.0\\]"
 # platform = "x86_64"
 # ///
-"""With freezing, Inductor packs constant weights and turns addmm into oneDNN's or MKL's linear, which has a bias but
-neither alpha nor beta. The pattern matched addmm with any beta, so the bias is added in full. It takes a build with
-MKL. Correct: the bias counts with beta, as in eager.
+"""With freezing, Inductor packs constant weights and turns addmm into oneDNN's or MKL's linear, which has a bias
+but neither alpha nor beta. The pattern matched addmm with any beta, so the bias is added in full. It takes a
+build with MKL. Correct: the bias counts with beta, as in eager.
 Source: pytorch issue 121253.
 """
 

@@ -16,9 +16,9 @@
 # error = "AssertionError"
 # match = "strides \\(8, 1\\), not \\(16, 1\\)"
 # ///
-"""Functionalization turns the in-place fill of a fresh empty_strided into a new value, and Inductor gives that value the
-layout it likes, contiguous, although the output's strides are part of the result. Correct: the strides that
-the program asked empty_strided for, as in eager.
+"""Functionalization turns the in-place fill of a fresh empty_strided into a new value, and Inductor gives that
+value the layout it likes, contiguous, although the output's strides are part of the result. Correct: the
+strides that the program asked empty_strided for, as in eager.
 Source: pytorch issue 130394.
 """
 

@@ -16,8 +16,8 @@
 # match = "AssertionError"
 # output = "Error in codegen for ComputedBuffer.*Scatter\\("
 # ///
-"""fold lowers to an atomic scatter-add over six loop ranges, of which the first two have size one. An assertion of the
-C++ backend fails while it generates the code of that node. Correct: it compiles and equals eager.
+"""fold lowers to an atomic scatter-add over six loop ranges, of which the first two have size one. An assertion
+of the C++ backend fails while it generates the code of that node. Correct: it compiles and equals eager.
 Source: pytorch issue 148754; 147848 is the same with nn.Fold.
 """
 

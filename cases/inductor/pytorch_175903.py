@@ -24,10 +24,10 @@
 # match = "AssertionError"
 # frame = "get_vec_store_line"
 # ///
-"""Reading x[index] and writing it back may share one in-place loop if no index occurs twice, which Inductor concludes
-for indices that come from randperm. It looks through views to the randperm, and a view with stride 0 repeats one
-index: later iterations read what earlier ones wrote. Correct: one element is raised by one.
-(In 2.2 and 2.3 the vectorised store fails before.)
+"""Reading x[index] and writing it back may share one in-place loop if no index occurs twice, which Inductor
+concludes for indices that come from randperm. It looks through views to the randperm, and a view with stride
+0 repeats one index: later iterations read what earlier ones wrote. Correct: one element is raised by one. (In
+2.2 and 2.3 the vectorised store fails before.)
 Source: pytorch issue 175903.
 """
 

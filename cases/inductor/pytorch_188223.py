@@ -16,10 +16,11 @@
 # error = "torch._dynamo.exc.BackendCompilerFailed"
 # match = "Not all inputs to pattern found in match.kwargs[\\s\\S]*slice_shape"
 # ///
-"""A joint-graph pass matches an index with randperm and replaces it by unsafe indexing; the registered pattern has an
-input for the slice's shape that the matched graph of torch.take does not have, so building the replacement stops with
-"Not all inputs to pattern found". Correct: it compiles. Indices of a permutation may be any, so the source is
-constant and the result known. Source: pytorch issue 188223; 183988 is the same for x[randperm(n)].
+"""A joint-graph pass matches an index with randperm and replaces it by unsafe indexing; the registered pattern
+has an input for the slice's shape that the matched graph of torch.take does not have, so building the
+replacement stops with "Not all inputs to pattern found". Correct: it compiles. Indices of a permutation may
+be any, so the source is constant and the result known.
+Source: pytorch issue 188223; 183988 is the same for x[randperm(n)].
 """
 
 import torch

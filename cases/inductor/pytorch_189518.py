@@ -15,8 +15,8 @@
 # error = "AssertionError"
 # match = "has dtype torch.int64"
 # ///
-"""A post-grad pass of Inductor replaces the cumulative sum of a tensor filled with one value by an arange. It takes the
-result's dtype from the filled tensor (int64 for bool) and ignores cumsum's own dtype argument.
+"""A post-grad pass of Inductor replaces the cumulative sum of a tensor filled with one value by an arange. It
+takes the result's dtype from the filled tensor (int64 for bool) and ignores cumsum's own dtype argument.
 Correct: bfloat16, as asked for, with eager's values.
 Source: pytorch issue 189518.
 """

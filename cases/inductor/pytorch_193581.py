@@ -15,10 +15,11 @@
 # error = "torch._inductor.exc.InductorError"
 # match = "tmp\\d+\\W+was not declared in this scope[\\s\\S]*transpose_mxn"
 # ///
-"""To read a channels-last conv output contiguously the C++ backend loads tiles through transpose_mxn, placed before
-the loop body. Here the address depends on an index that is loaded within the body, so the call names a
+"""To read a channels-last conv output contiguously the C++ backend loads tiles through transpose_mxn, placed
+before the loop body. Here the address depends on an index that is loaded within the body, so the call names a
 temporary that is declared later, and the kernel does not compile. It takes a host with vector instructions.
-Correct: it compiles and equals eager. Source: pytorch issue 193581.
+Correct: it compiles and equals eager.
+Source: pytorch issue 193581.
 """
 
 import torch

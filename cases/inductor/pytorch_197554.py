@@ -14,9 +14,9 @@
 # error = "AssertionError"
 # match = "was computed: eager has no kernel for it"
 # ///
-"""Eager has no kernel for these dtypes and says so. Inductor's lowerings (ceil and round as the identity on integral types)
-and the decomposition of glu do not check the dtype, and the meta functions accept it, so the compiled function
-returns a value. Correct: an error, as in eager.
+"""Eager has no kernel for these dtypes and says so. Inductor's lowerings (ceil and round as the identity on
+integral types) and the decomposition of glu do not check the dtype, and the meta functions accept it, so the
+compiled function returns a value. Correct: an error, as in eager.
 Source: pytorch issue 197554.
 """
 

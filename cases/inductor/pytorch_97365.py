@@ -15,9 +15,9 @@
 # error = "AssertionError"
 # match = "reads \\[9.0, 9.0, 9.0, 9.0\\]"
 # ///
-"""Indexing with an integer tensor counts negative indices from the end. The C++ kernel used a computed index as it is,
-so -1 reads the memory before the tensor. Correct: the last element, as in eager. (The tensor is a slice of a larger
-one, which makes the value read in error the same each time.)
+"""Indexing with an integer tensor counts negative indices from the end. The C++ kernel used a computed index as
+it is, so -1 reads the memory before the tensor. Correct: the last element, as in eager. (The tensor is a
+slice of a larger one, which makes the value read in error the same each time.)
 Source: pytorch issue 97365.
 """
 
