@@ -28,7 +28,7 @@
 # error = "AssertionError"
 # match = "strides \\(6, 1\\), not \\(1, 5\\)"
 # ///
-"""In eager these ops run through TensorIterator, whose output has the layout of the first operand. The
+"""In eager the result of these ops has the layout of the first operand. The
 decompositions that Inductor uses build the result from other ops (where, floor, a reshape and index_put)
 whose layout follows another operand, or is contiguous. Correct: the values and the strides of eager.
 Source: pytorch issue 198364.

@@ -7,7 +7,7 @@
 # title = "F.fold of an unbatched input fails in C++ code generation"
 # component = "inductor"
 # symptom = "internal-error"
-# devices = ["cpu", "cuda"]
+# devices = ["cpu"]
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.5,<2.7"

@@ -7,7 +7,7 @@
 # title = "index_put_ through an expanded view of randperm adds once per repeated index"
 # component = "inductor"
 # symptom = "wrong-result"
-# devices = ["cpu", "cuda"]
+# devices = ["cpu"]
 # demands = ["mutation", "randomness", "aliasing"]
 #
 # [[tool.pt2bugs.bug]]
