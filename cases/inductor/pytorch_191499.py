@@ -1,0 +1,56 @@
+# /// script
+# requires-python = ">=3.10"
+# dependencies = ["torch==2.15.0", "numpy", "setuptools"]
+#
+# [tool.pt2bugs]
+# issue = "https://github.com/pytorch/pytorch/issues/191499"
+# title = "Vectorised amin, amax, argmin and argmax of 8-bit integers start from zero"
+# component = "inductor"
+# symptom = "wrong-result"
+# devices = ["cpu"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.5"
+# check = "test_unsigned"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "amin is 0, not 3"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.5"
+# check = "test_signed"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "amax is 0, not -3"
+# ///
+"""The C++ backend starts a vectorised minimum or maximum of 8-bit integers from a vector filled with zero
+instead of the type's largest or smallest value. Once the reduction is long enough for vectors, the minimum of
+positive values (the maximum of negative ones) is 0 and its index -1. It takes a host with vector
+instructions. Correct: eager's values.
+Source: pytorch issue 191499.
+"""
+
+import torch
+
+
+def reduced(reduction, values: torch.Tensor, backend: str) -> str:
+    compiled = torch.compile(lambda x: reduction(x), backend=backend)
+    actual, expected = compiled(values).item(), reduction(values).item()
+    return "" if actual == expected else f"{reduction.__name__} is {actual}, not {expected}"
+
+
+def test_unsigned(device: str, backend: str) -> None:
+    values = torch.arange(3, 43, dtype=torch.uint8, device=device)
+    wrong = [reduced(reduction, values, backend) for reduction in (torch.amin, torch.argmin)]
+    assert wrong == ["", ""], f"of uint8 3 to 42: {wrong}"
+
+
+def test_signed(device: str, backend: str) -> None:
+    values = torch.arange(-42, -2, dtype=torch.int8, device=device)
+    wrong = [reduced(reduction, values, backend) for reduction in (torch.amax, torch.argmax)]
+    assert wrong == ["", ""], f"of int8 -42 to -3: {wrong}"
+
+
+if __name__ == "__main__":
+    test_unsigned("cpu", "inductor")
+    test_signed("cpu", "inductor")
