@@ -13,6 +13,8 @@ from pt2bugs.case.model import Problem
 from pt2bugs.case.program import did_you_mean
 
 Types = type | tuple[type, ...]
+PATTERNS = ("match", "frame", "output")
+"""Keys of an entry that are regular expressions: those may hold a line break."""
 _TYPE_NAMES: dict[Types, str] = {
     str: "a string",
     int: "a whole number",
@@ -43,7 +45,7 @@ class HeaderTable:
                 self.note(key, f"unknown key {key!r} in {name}{did_you_mean(key, keys)}")
             elif not isinstance(value, keys[key]) or (isinstance(value, bool) and keys[key] is not bool):
                 self.note(key, f"{key} must be {_TYPE_NAMES[keys[key]]}, not {shown(value)}")
-            elif isinstance(value, str) and not value.isprintable():
+            elif isinstance(value, str) and not value.isprintable() and key not in PATTERNS:
                 self.note(key, f"{key} holds a control character or a line break: {shown(value)}")
             else:
                 self._table[key] = value
