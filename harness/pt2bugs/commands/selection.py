@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pt2bugs.case.corpus import Selection, is_case_file, load_cases
+from pt2bugs.case.corpus import Selection, brought, is_case_file, load_cases
 from pt2bugs.case.model import Case, Check
 from pt2bugs.case.program import did_you_mean
 from pt2bugs.commands.console import warn
@@ -40,11 +40,7 @@ def corpus_roots(asked: Sequence[Path]) -> list[Path]:
     if asked:
         return list(asked)
     here = Path("cases")
-    if here.is_dir():
-        return [here]
-    package = Path(__file__).resolve().parent.parent
-    installed = package / "_corpus" / "cases"
-    return [installed if installed.is_dir() else package.parent.parent / "cases"]
+    return [here if here.is_dir() else brought("cases")]
 
 
 def select_cases(options: SelectionOptions) -> tuple[list[Case], list[Case]]:

@@ -24,6 +24,7 @@ _BARE_LEVEL = re.compile(rf"{_LEVEL}:(?:[\w.]+:)?\s?(?=Traceback )")
 class Line:
     """A line of the input as it was, and what it says; `stamped` if a log put a time before it."""
 
+    number: int
     raw: str
     text: str
     stamped: bool
@@ -40,7 +41,7 @@ def streams_of(text: str) -> list[list[Line]]:
 
 def _lines(text: str) -> Iterator[Line]:
     text = _ESCAPES.sub("", text.removeprefix("\ufeff").replace("\0", ""))
-    for raw in re.split(r"\r*\n|\r(?!\n)", text):
+    for number, raw in enumerate(re.split(r"\r*\n|\r(?!\n)", text)):
         stripped, stamped, stream = raw.rstrip(), False, ""
         for _ in range(4):
             before = stripped
@@ -54,4 +55,4 @@ def _lines(text: str) -> Iterator[Line]:
                 stripped, stamped = stripped[mark.end() :], True
             if stripped == before:
                 break
-        yield Line(raw, stripped, stamped, stream)
+        yield Line(number, raw, stripped, stamped, stream)

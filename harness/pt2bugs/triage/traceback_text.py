@@ -146,7 +146,7 @@ class _Reader:
 
     def _add(self, start: int, end: int, chain: tuple[Raised, ...], signal: str) -> None:
         text = "\n".join(line.raw for line in self.lines[start:end]).strip("\n")
-        self.found.append((start, Failure(text, chain, signal)))
+        self.found.append((self.lines[start].number, Failure(text, chain, signal)))
 
     def _next(self, at: int) -> tuple[Raised | None, int]:
         """The exception that starts at a line, and the line after it; None if none starts there."""
