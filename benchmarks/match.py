@@ -1,8 +1,8 @@
 """How well `pt2bugs match` recognizes failures: precision and recall on the journal, and on failures that are no bug.
 
-    python benchmarks/match.py                       the journal
-    python benchmarks/match.py --others DIR          and the outputs (*.txt) of other programs, of which none is known
-    python benchmarks/match.py --texts DIR           and outputs of which each is the case that its file is named after
+python benchmarks/match.py                       the journal
+python benchmarks/match.py --others DIR          and the outputs (*.txt) of other programs, of which none is known
+python benchmarks/match.py --texts DIR           and outputs of which each is the case that its file is named after
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from measure import ROOT, talk
-
 from pt2bugs.case.corpus import load_cases
 from pt2bugs.case.words import Outcome
 from pt2bugs.results.journal import journal_files, read_journal
@@ -54,7 +53,9 @@ def kind_of(record: Record) -> str:
     if record["outcome"] == Outcome.RAISE:
         return "raised inside torch"
     if record["outcome"] == Outcome.WRONG:
-        return "wrong result, in the check's own words" if own_words(record["message"]) else "wrong result, assert_close"
+        return (
+            "wrong result, in the check's own words" if own_words(record["message"]) else "wrong result, assert_close"
+        )
     return str(record["outcome"])
 
 
@@ -90,8 +91,10 @@ class Tally:
         self.counts["first"] += bool(matches) and matches[0].case.id in same
         self.counts["listed"] += any(match.case.id in same for match in matches)
         others = sorted({match.case.id for match in said} - same)
-        self.counts["wrong"] += bool(others)
-        if others:
+        is_wrong = bool(others) and not right
+        self.counts["wrong"] += is_wrong
+        self.counts["several"] += bool(others) and bool(right)
+        if is_wrong:
             self.wrong.append(f"{text.case or 'other'}: called {', '.join(others)}")
 
 
@@ -103,7 +106,8 @@ def tally(pairs: Iterable[tuple[KnownBugs, Text]]) -> dict[str, Tally]:
 
 
 def show(title: str, tallies: dict[str, Tally]) -> None:
-    print(f"\n{title}\n\n| failures | texts | known | first or listed first as similar | listed | also called another bug |")
+    print(f"\n{title}\n")
+    print("| failures | texts | known | its case first | its case listed | known as another only |")
     print("| --- | --- | --- | --- | --- | --- |")
     for kind, one in sorted(tallies.items()):
         counts = one.counts
@@ -147,7 +151,10 @@ def main() -> None:
     talk(f"{(time.perf_counter() - began) / max(1, len(texts)) * 1000:.1f} ms for each text")
     show("Failures of each release, by the journal of the others", tally(left_out(records, cases, known)))
     for folder in options.texts:
-        show(f"Outputs of known bugs, {folder.name}", tally((known, t) for t in files(folder, folder.name, is_known=True)))
+        show(
+            f"Outputs of known bugs, {folder.name}",
+            tally((known, t) for t in files(folder, folder.name, is_known=True)),
+        )
     for folder in options.others:
         show(f"Other failures, {folder.name}", tally((known, t) for t in files(folder, folder.name, is_known=False)))
 

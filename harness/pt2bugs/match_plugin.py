@@ -54,8 +54,9 @@ class Recognizer:
         words = self._words("".join(traceback.format_exception(type(error), error, error.__traceback__)))
         if not words:
             return
-        if hasattr(report.longrepr, "addsection"):
-            report.longrepr.addsection(TITLE, words)
+        add_section = getattr(report.longrepr, "addsection", None)
+        if add_section is not None:
+            add_section(TITLE, words)
         else:
             report.longrepr = f"{report.longrepr}\n{words}"
 
@@ -76,7 +77,9 @@ class Recognizer:
             for match in one.matches:
                 if match.kind == IDENTITY:
                     told = self._known.as_dict(match, torch)
-                    said.append(f"known PyTorch bug: {told['case']}: {told['title']}\n{told['issue']}\n{told['advice']}")
+                    said.append(
+                        f"known PyTorch bug: {told['case']}: {told['title']}\n{told['issue']}\n{told['advice']}"
+                    )
         return "\n".join(dict.fromkeys(said))
 
 

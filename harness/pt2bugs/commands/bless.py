@@ -38,6 +38,7 @@ def run(options: Options) -> int:
     corpus, cases = select_cases(options)
     lines = load_lines(options, corpus, cases, warn)
     thin = 0
+    blessed = []
     for case in cases:
         records = [
             record for key, record in lines.items() if key[0] == case.id and case.extra in ("", *record["extras"])
@@ -63,4 +64,7 @@ def run(options: Options) -> int:
         sys.stdout.writelines(diff)
         if not options.dry_run:
             write_text(case.path, new)
+            blessed.append(case.id)
+    if blessed:
+        say(f"next: pt2bugs check {' '.join(blessed)}")
     return UNEXPECTED if thin else OK

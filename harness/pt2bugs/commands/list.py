@@ -25,7 +25,11 @@ class Options(SelectionOptions):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_selection(parser)
     parser.add_argument(
-        "--text", action="append", default=[], metavar="WORDS", help="only cases whose header or explanation has these words"
+        "--text",
+        action="append",
+        default=[],
+        metavar="WORDS",
+        help="only cases whose header or explanation has these words",
     )
     parser.add_argument("--json", action="store_true", help="as JSON, with all of the header")
 

@@ -1,4 +1,4 @@
-"""`pt2bugs match`: is this traceback a known bug? Answers from the committed journal; needs neither torch nor network."""
+"""`pt2bugs match`: is this traceback a known bug? From the committed journal alone, without torch or network."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
+
 from pt2bugs.case.corpus import load_cases
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import print_json, say, warn
@@ -49,7 +50,9 @@ def run(options: Options) -> int:
     known = KnownBugs.load(open_results(options), load_cases(corpus_roots(options.cases), warn), warn)
     found = known.recognize(text, torch)
     if not found:
-        raise InputError(f"{_name(options.file)}: has no traceback, no error line and no crash; paste more of the output")
+        raise InputError(
+            f"{_name(options.file)}: has no traceback, no error line and no crash; paste more of the output"
+        )
     is_known = all(one.is_known for one in found)
     if options.json:
         _print_json(found, known, torch, is_known=is_known)

@@ -85,9 +85,8 @@ def _files_named(words: Sequence[str]) -> list[Path]:
         if not path.exists():
             raise InputError(f"{path}: there is no such file or folder")
         if not path.is_dir() and not is_case_file(path, warn):
-            raise InputError(
-                f"{path}: has no '# /// script' header with [tool.pt2bugs]; `pt2bugs new ID --from {path}` makes a case of it"
-            )
+            words = "has no '# /// script' header with [tool.pt2bugs]"
+            raise InputError(f"{path}: {words}; `pt2bugs new ID --from {path}` makes a case of it")
         found.append(path)
     return found
 
@@ -140,7 +139,9 @@ def _checks(case: Case, pattern: str) -> tuple[Check, ...]:
 
 
 def _address(url: str) -> str:
-    return url.partition("#")[0].partition("?")[0].rstrip("/").lower().replace("://www.", "://").replace("http:", "https:")
+    return (
+        url.partition("#")[0].partition("?")[0].rstrip("/").lower().replace("://www.", "://").replace("http:", "https:")
+    )
 
 
 def _merged(cases: Sequence[Case]) -> list[Case]:

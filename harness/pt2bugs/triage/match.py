@@ -41,7 +41,9 @@ _RAISERS = frozenset(
 )  # fmt: skip
 """Functions of torch that raise for whoever made the mistake: alone they tell nothing."""
 _QUOTED = re.compile(r'^[ \t]*File "(?P<file>[^"]+)", line \d+.*\n[ \t]+(?P<code>\S.*)$', re.MULTILINE)
-_ANYBODYS = re.compile(r"assert|torch\.compile|^import |^from |^def |^return \w+\(\w*\)$|\.backward\(|^@|^with |^class ")
+_ANYBODYS = re.compile(
+    r"assert|torch\.compile|^import |^from |^def |^return \w+\(\w*\)$|\.backward\(|^@|^with |^class "
+)
 _LEAST_CODE = 28
 
 
@@ -98,7 +100,9 @@ class Matcher:
         for clue in clues:
             for bug in known.entries:
                 match = self._compare(known, bug, failure, clue, is_own=known.case.id in own)
-                if match and (best is None or (match.kind == IDENTITY, match.score) > (best.kind == IDENTITY, best.score)):
+                if match and (
+                    best is None or (match.kind == IDENTITY, match.score) > (best.kind == IDENTITY, best.score)
+                ):
                     best = match
         return best
 
@@ -168,7 +172,9 @@ class Matcher:
         """How alike the nearest message is, and the weight of the words in common."""
         weights = self.signatures.weights
         best = max(
-            (one.words for one in signatures), key=lambda words: weights.likeness(clue.words, words), default=frozenset()
+            (one.words for one in signatures),
+            key=lambda words: weights.likeness(clue.words, words),
+            default=frozenset(),
         )
         return weights.likeness(clue.words, best), weights.total(clue.words & best)
 

@@ -34,7 +34,7 @@ def places_of(frames: Iterable[str]) -> tuple[Place, ...]:
 
 @dataclass(frozen=True)
 class Signature:
-    """One way a documented bug was seen to fail: `places` are torch frames, the innermost first (old lines have one)."""
+    """One way a documented bug was seen to fail: `places` are its torch frames, the innermost first."""
 
     outcome: Outcome
     error_type: str
@@ -71,9 +71,7 @@ class Signatures:
     def __init__(self, cases: Sequence[Case]) -> None:
         by_id = {case.id: case for case in cases}
         self.bugs = {
-            case.id: KnownBug(case, _group(case, by_id))
-            for case in cases
-            if any(not bug.blocked for bug in case.bugs)
+            case.id: KnownBug(case, _group(case, by_id)) for case in cases if any(not bug.blocked for bug in case.bugs)
         }
         self._judged: dict[tuple[str, ...], tuple[Bug, Signature] | None] = {}
         self._entries: dict[tuple[str, ...], Bug | None] = {}
@@ -107,7 +105,7 @@ class Signatures:
 
     def _expected(self, case: Case, record: Record) -> Bug | None:
         """The entry that speaks of the cell of a line."""
-        key = tuple(record[part] for part in ("case", "check", "torch", "python", "device", "backend"))  # type: ignore[literal-required]
+        key = tuple(record[part] for part in ("case", "check", "torch", "python", "device", "backend"))
         if key not in self._entries:
             self._entries[key] = expected_bug(case, record["check"], where_of(record))
         return self._entries[key]

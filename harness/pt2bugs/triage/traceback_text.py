@@ -77,6 +77,8 @@ _ENDS = re.compile(
     r"|^(?:##\[|::error|#{2,} |\$ |>>> |In \[\d+\]:|[\w.-]+@[\w.-]+:[^ ]*[$#] )"
     r"|^(?:make|ninja|srun|torchrun)(?:\[\d+\])?: "
 )
+_LEFT_OUT = re.compile(r"\.\.\.|[<\[+|]")
+"""Begins a line that stands for frames that somebody left out."""
 _MAX_LINES = 2000
 """Of one message; a log goes on for ever."""
 _MAX_PYTEST_LINES = 600
@@ -190,9 +192,7 @@ class _Reader:
             elif text[:1].strip() and (found := _RAISED.match(text)) and self._ends_frames(found, notebook_type):
                 message, at = self._message(at + 1, found["message"] or "", stamped=line.stamped, shape=shape)
                 return Raised(found["type"], message, tuple(reversed(frames))), at
-            elif _ENDS.match(text) and not notebook_type:
-                break
-            elif text[:1].strip() and not notebook_type and not re.match(r"\.\.\.|<|\[|\+|\|", text):
+            elif not notebook_type and (_ENDS.match(text) or (text[:1].strip() and not _LEFT_OUT.match(text))):
                 break
             at += 1
         # Cut off before its last line: the frames are all there is.
@@ -214,9 +214,7 @@ class _Reader:
         mark = shape.match(text) if shape else None
         return text[mark.end() :] if mark else text
 
-    def _message(
-        self, at: int, first: str, *, stamped: bool, shape: re.Pattern[str] | None = None
-    ) -> tuple[str, int]:
+    def _message(self, at: int, first: str, *, stamped: bool, shape: re.Pattern[str] | None = None) -> tuple[str, int]:
         """A message whose first line is known, to where the text speaks of something else; and the line after it."""
         lines = [first]
         start = at
@@ -274,9 +272,7 @@ class _Reader:
 
 
 _PYTEST_ERROR = re.compile(r"^E(?:(?P<indent> {2,})(?P<text>.*))?$")
-_PYTEST_PLACE = re.compile(
-    rf"^(?P<file>[^\s:'\"]+\.py):(?P<line>\d+): ?(?:in (?P<function>\S+)|(?P<type>{_NAME}))?$"
-)
+_PYTEST_PLACE = re.compile(rf"^(?P<file>[^\s:'\"]+\.py):(?P<line>\d+): ?(?:in (?P<function>\S+)|(?P<type>{_NAME}))?$")
 _PYTEST_SOURCE = re.compile(r"^ {4,}(?:async )?def (?P<function>\w+)\(")
 
 
