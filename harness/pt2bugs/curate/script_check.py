@@ -8,7 +8,9 @@ Where none of that can be done a marked line says so: nothing is invented.
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -44,7 +46,18 @@ class Draft:
         typed = ", ".join(f"{name}: str" for name in self.parameters)
         parts = ["\n".join(self.imports), *self.definitions, f"def {check}({typed}) -> None:\n{body}"]
         parts.append(f'if __name__ == "__main__":\n    {check}({arguments})')
-        return "\n\n\n".join(part for part in parts if part) + "\n"
+        return double_quoted("\n\n\n".join(part for part in parts if part) + "\n")
+
+
+def double_quoted(source: str) -> str:
+    """The program with its strings in double quotes, as formatters write them, where that escapes nothing."""
+    lines = source.split("\n")
+    for token in reversed(list(tokenize.generate_tokens(io.StringIO(source).readline))):
+        (row, start), (end_row, end) = token.start, token.end
+        found = re.fullmatch(r"(\w*)'([^'\"\\\\]*)'", token.string) if token.type == tokenize.STRING else None
+        if found and row == end_row:
+            lines[row - 1] = f'{lines[row - 1][:start]}{found[1]}"{found[2]}"{lines[row - 1][end:]}'
+    return "\n".join(lines)
 
 
 def draft_of(source: str, name: str) -> Draft:
@@ -261,9 +274,14 @@ def _checks(statement: ast.stmt) -> bool:
 
 
 def _swallows(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Try) and any(
-        not any(isinstance(node, (ast.Raise, ast.Assert)) for node in ast.walk(handler))
-        for handler in statement.handlers
+    """Whether a statement catches everything, and nothing in it judges."""
+    return (
+        isinstance(statement, ast.Try)
+        and not _checks(statement)
+        and any(
+            handler.type is None or ast.unparse(handler.type) in ("Exception", "BaseException")
+            for handler in statement.handlers
+        )
     )
 
 
