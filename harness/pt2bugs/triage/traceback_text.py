@@ -7,6 +7,8 @@ quotes, several in one file, cut off at either end, or only the last line of one
 from __future__ import annotations
 
 import re
+import sys
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -106,6 +108,12 @@ class _Reader:
         self.lines = lines
         self.texts = [line.text for line in lines]
         self.found: list[tuple[int, Failure]] = []
+        self._errors = [at for at, text in enumerate(self.texts) if _PYTEST_ERROR.match(text)]
+        self._barriers = [
+            at
+            for at, text in enumerate(self.texts)
+            if _HEADER.match(text) or (_ENDS.match(text) and not text.startswith("_ _"))
+        ]
 
     def read(self) -> list[tuple[int, Failure]]:
         """The failures, each with the number of its first line."""
@@ -173,7 +181,9 @@ class _Reader:
         shape = None
         if before.strip() and not notebook_type and at < len(self.lines):
             # Whatever this log puts before each line, numbers aside.
-            shape = re.compile(re.sub(r"\d+", r"\\d+", re.escape(before)).replace(r"\\d", r"\d"))
+            known = before.rstrip()
+            numbers = re.sub(r"\d+", r"\\d+", re.escape(known))
+            shape = re.compile(f"{numbers} {{0,{len(before) - len(known)}}}")
             shape = shape if shape.match(self.lines[at].text) else None
         frames: list[Frame] = []
         start = at
@@ -182,7 +192,7 @@ class _Reader:
             text = self._bare(line.text, shape)
             if found := _FRAME.match(text):
                 frames.append(Frame(found["file"], int(found["line"]), found["function"] or "", self._code(at, shape)))
-            elif (found := _NOTEBOOK_FRAME.match(text)) and not _RAISED.match(text.partition(" ")[0] + ":"):
+            elif notebook_type and (found := _NOTEBOOK_FRAME.match(text)):
                 function = found["function"].rpartition(".")[2]
                 frames.append(Frame(found["file"], int(found["line"] or 0), function))
             elif _CELL_FRAME.match(text):
@@ -235,26 +245,23 @@ class _Reader:
     def _pytest(self, at: int) -> tuple[Raised | None, int]:
         """The exception of pytest's ``E`` lines, with the places named before and right after them."""
         start, frames, function = at, [], ""
-        while at < min(len(self.lines), start + _MAX_PYTEST_LINES):
+        end = _first_from(self._errors, start)
+        if end > min(start + _MAX_PYTEST_LINES, _first_from(self._barriers, start)):
+            return None, start
+        for at in range(start, end):
             text = self.texts[at]
-            if _PYTEST_ERROR.match(text):
-                break
             if source := _PYTEST_SOURCE.match(text):
                 function = source["function"]
             elif place := _PYTEST_PLACE.match(text):
                 code = self._text(at + 1).strip() if place["function"] else ""
                 frames.append(Frame(place["file"], int(place["line"]), place["function"] or function, code))
-            elif _HEADER.match(text) or (_ENDS.match(text) and not text.startswith("_ _")):
-                return None, start
-            at += 1
         lines: list[str] = []
+        at = end
         indent = 0
         while at < len(self.lines) and (error := _PYTEST_ERROR.match(self.texts[at])):
             indent = indent or len(error["indent"] or "")
             lines.append((error["indent"] or "")[indent:] + (error["text"] or ""))
             at += 1
-        if not lines:
-            return None, start
         type_, message = "", "\n".join(lines)
         if found := _RAISED.match(lines[0]):
             type_, message = found["type"], "\n".join([found["message"] or "", *lines[1:]])
@@ -274,6 +281,12 @@ class _Reader:
 _PYTEST_ERROR = re.compile(r"^E(?:(?P<indent> {2,})(?P<text>.*))?$")
 _PYTEST_PLACE = re.compile(rf"^(?P<file>[^\s:'\"]+\.py):(?P<line>\d+): ?(?:in (?P<function>\S+)|(?P<type>{_NAME}))?$")
 _PYTEST_SOURCE = re.compile(r"^ {4,}(?:async )?def (?P<function>\w+)\(")
+
+
+def _first_from(numbers: Sequence[int], start: int) -> int:
+    """The first of some sorted numbers that is not below `start`; a huge one if there is none."""
+    at = bisect_left(numbers, start)
+    return numbers[at] if at < len(numbers) else sys.maxsize
 
 
 def _crash_frames(lines: Sequence[str]) -> tuple[tuple[Frame, ...], str]:
