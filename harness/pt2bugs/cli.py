@@ -32,6 +32,8 @@ COMMANDS = {
     "export": "data for dashboards",
     "report": "a static page that opens from the file system",
     "corpus": "the corpus as a Markdown page: introduced, fixed, left out",
+    "match": "is this traceback a known bug, and which release fixes it",
+    "new": "a case file from an issue and a script",
     "check": "is this a good case: header, program, identity, releases",
     "bless": "rewrite the bug entries of headers from the journal",
     "envs": "the environments, their size, and a disk budget",

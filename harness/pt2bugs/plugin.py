@@ -68,6 +68,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("pt2bugs", "PyTorch 2 compiler bugs")
     for name, settings in _OPTIONS:
         group.addoption(f"--pt2bugs-{name}", dest=_destination(name), **settings)
+    words = "name the known PyTorch bugs among the failures of this suite; changes no result"
+    group.addoption("--pt2bugs-match", action="store_true", help=words)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -98,6 +100,10 @@ def _option(config: pytest.Config, name: str, default: Any) -> Any:
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[_cases] = {}
     config.stash[_warnings] = []
+    if config.getoption("pt2bugs_match"):
+        from pt2bugs.match_plugin import Recognizer
+
+        config.pluginmanager.register(Recognizer(), "pt2bugs-match")
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

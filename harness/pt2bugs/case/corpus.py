@@ -14,6 +14,13 @@ from pt2bugs.case.script_block import NotRegularError, is_case_text, read_regula
 Warn = Callable[[str], None]
 
 
+def brought(name: str) -> Path:
+    """The folder of that name (`cases`, `results`) that came with the package, or stands beside it in a checkout."""
+    package = Path(__file__).resolve().parent.parent
+    installed = package / "_corpus" / name
+    return installed if installed.is_dir() else package.parent.parent / name
+
+
 def is_case_file(path: Path, warn: Warn = lambda _: None) -> bool:
     """Whether the file starts with script metadata that speaks of us.
 

@@ -75,6 +75,31 @@ def _is_linear(pattern: str) -> bool:
     return _repetitions(tree) <= 1
 
 
+@lru_cache(maxsize=4096)
+def literal_length(pattern: str) -> int:
+    """How many characters the pattern fixes in every text that it fits; of alternatives the least."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return _literals(_sre_parse.parse(pattern))
+
+
+def _literals(tree: Any) -> int:
+    count = 0
+    for operation, argument in tree:
+        if operation is _sre.LITERAL:
+            count += 1
+        elif operation in (_sre.MAX_REPEAT, _sre.MIN_REPEAT, getattr(_sre, "POSSESSIVE_REPEAT", None)):
+            least, _, body = argument
+            count += least * _literals(body)
+        elif operation is _sre.BRANCH:
+            count += min(_literals(branch) for branch in argument[1])
+        elif operation is _sre.SUBPATTERN:
+            count += _literals(argument[-1])
+        elif operation is getattr(_sre, "ATOMIC_GROUP", None):
+            count += _literals(argument)
+    return count
+
+
 def _repetitions(tree: Any) -> int:
     """How many long repetitions a pattern has; one whose body is no single character counts as many."""
     count = 0

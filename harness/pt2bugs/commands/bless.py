@@ -14,6 +14,7 @@ from pt2bugs.commands.options import add_results, add_selection
 from pt2bugs.commands.selection import LinesOptions, load_lines, select_cases
 from pt2bugs.curate.bless import ThinJournal, entries_of, faces_of
 from pt2bugs.curate.header_edit import rewrite
+from pt2bugs.errors import InputError
 from pt2bugs.files import write_text
 
 
@@ -31,9 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: Options) -> int:
+    for word in options.patterns:
+        if "::" in word:
+            raise InputError(f"{word}: the entries of a header speak of all checks; name the case alone")
     corpus, cases = select_cases(options)
     lines = load_lines(options, corpus, cases, warn)
     thin = 0
+    blessed = []
     for case in cases:
         records = [
             record for key, record in lines.items() if key[0] == case.id and case.extra in ("", *record["extras"])
@@ -59,4 +64,7 @@ def run(options: Options) -> int:
         sys.stdout.writelines(diff)
         if not options.dry_run:
             write_text(case.path, new)
+            blessed.append(case.id)
+    if blessed:
+        say(f"next: pt2bugs check {' '.join(blessed)}")
     return UNEXPECTED if thin else OK

@@ -52,7 +52,13 @@ class RunningOptions(EnvironmentOptions):
 
 def add_selection(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("selection")
-    group.add_argument("patterns", nargs="*", default=[], metavar="CASE", help="case ids or globs (default: all)")
+    group.add_argument(
+        "patterns",
+        nargs="*",
+        default=[],
+        metavar="CASE",
+        help="ids or globs, an issue's number or address, files; ::check after any (default: all)",
+    )
     group.add_argument("--component", action="append", default=[], choices=COMPONENTS, metavar="NAME")
     group.add_argument("--symptom", action="append", default=[], choices=SYMPTOMS, metavar="NAME")
     group.add_argument("--label", action="append", default=[], metavar="NAME")

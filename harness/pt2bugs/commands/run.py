@@ -97,6 +97,11 @@ def run(options: Options) -> int:
     for one in work:
         if one.failure:
             say(f"{one.target}: {one.failure}")
+    undocumented = sorted(
+        {r["case"] for r in unexpected if r["verdict"] == Verdict.FAIL} & {c.id for c in cases if not c.bugs}
+    )
+    if undocumented:
+        say(f"next: pt2bugs bless {' '.join(undocumented)}")
     failed = any(one.failure for one in work) or len(shown) < len(asked)
     return UNEXPECTED if failed or unexpected else OK
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pt2bugs.case.corpus import Selection, load_cases
-from pt2bugs.case.model import Case
+from pt2bugs.case.corpus import Selection, brought, is_case_file, load_cases
+from pt2bugs.case.model import Case, Check
+from pt2bugs.case.program import did_you_mean
 from pt2bugs.commands.console import warn
 from pt2bugs.commands.options import ResultsOptions, SelectionOptions
 from pt2bugs.errors import InputError, NothingSelected
@@ -38,30 +40,24 @@ def corpus_roots(asked: Sequence[Path]) -> list[Path]:
     if asked:
         return list(asked)
     here = Path("cases")
-    if here.is_dir():
-        return [here]
-    package = Path(__file__).resolve().parent.parent
-    installed = package / "_corpus" / "cases"
-    return [installed if installed.is_dir() else package.parent.parent / "cases"]
+    return [here if here.is_dir() else brought("cases")]
 
 
 def select_cases(options: SelectionOptions) -> tuple[list[Case], list[Case]]:
     """The whole corpus, and what of it the options select (devices and backends left aside).
 
+    A case that is selected by ``id::check`` has only the checks asked for. A file that is named on the command line
+    belongs to the corpus, wherever it is.
+
     Raises:
         CaseError: a file of the corpus breaks the contract.
-        InputError: a pattern matches no case id.
+        InputError: a word of the command line names no case, or a file that is none.
         NothingSelected: the filters together leave nothing.
     """
-    corpus = load_cases(corpus_roots(options.cases), warn)
-    for pattern in options.patterns:
-        if not any(Selection((pattern,)).matches(case) for case in corpus):
-            close = difflib.get_close_matches(pattern, [case.id for case in corpus], n=1)
-            hint = f"; did you mean {close[0]}?" if close else ""
-            raise InputError(f"no case {pattern!r}{hint}; `pt2bugs list` shows all")
-    chosen = corpus
+    corpus = load_cases([*corpus_roots(options.cases), *_files_named(options.patterns)], warn)
+    named = [case for word in options.patterns for case in cases_named(word, corpus)]
+    chosen = _merged(named) if options.patterns else corpus
     for name, selection in {
-        "CASE": Selection(patterns=tuple(options.patterns)),
         "--component": Selection(components=tuple(options.component)),
         "--symptom": Selection(symptoms=tuple(options.symptom)),
         "--label": Selection(labels=tuple(options.label)),
@@ -73,6 +69,89 @@ def select_cases(options: SelectionOptions) -> tuple[list[Case], list[Case]]:
     if not chosen:
         raise NothingSelected("nothing selected: the corpus is empty")
     return corpus, chosen
+
+
+def _files_named(words: Sequence[str]) -> list[Path]:
+    """The files and folders among the words of the command line.
+
+    Raises:
+        InputError: one is not there, or is a file without a header of ours.
+    """
+    found = []
+    for word in words:
+        path = Path(word.partition("::")[0])
+        if not _is_path(word):
+            continue
+        if not path.exists():
+            raise InputError(f"{path}: there is no such file or folder")
+        if not path.is_dir() and not is_case_file(path, warn):
+            words = "has no '# /// script' header with [tool.pt2bugs]"
+            raise InputError(f"{path}: {words}; `pt2bugs new ID --from {path}` makes a case of it")
+        found.append(path)
+    return found
+
+
+def _is_path(word: str) -> bool:
+    name = word.partition("::")[0]
+    return "://" not in name and ("/" in name or name.endswith(".py") or name in (".", ".."))
+
+
+def cases_named(word: str, corpus: Sequence[Case]) -> list[Case]:
+    """The cases that a word of the command line means: an id or a glob, the number or the address of an issue, a path;
+    after ``::`` a check or a glob of checks.
+
+    Raises:
+        InputError: it means none.
+    """
+    name, colons, check = _split(word)
+    if _is_path(word):
+        path = Path(name).resolve()
+        found = [case for case in corpus if path in (case.path.resolve(), *case.path.resolve().parents)]
+    elif "://" in name:
+        found = [case for case in corpus if _address(name) in (_address(case.issue), _address(case.fix))]
+    elif name.isascii() and name.isdigit():
+        found = [c for c in corpus if c.id.rpartition("_")[2] == name or _address(c.issue).endswith(f"/{name}")]
+    else:
+        found = [case for case in corpus if Selection((name,)).matches(case)]
+    if not found:
+        close = difflib.get_close_matches(name, [case.id for case in corpus], n=1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        raise InputError(f"no case {name!r}{hint}; `pt2bugs list` shows all")
+    if not colons:
+        return found
+    if "[" in check:
+        raise InputError(f"{word}: name a check; its device and backend go to --device and --backend")
+    narrowed = [replace(case, checks=checks) for case in found if (checks := _checks(case, check))]
+    if not narrowed:
+        names = [one.name for case in found for one in case.checks]
+        raise InputError(f"{word}: no check {check!r}{did_you_mean(check, names)}; there is {', '.join(names)}")
+    return narrowed
+
+
+def _split(word: str) -> tuple[str, str, str]:
+    # An address may hold a fragment, and is cut at the last colons.
+    name, colons, check = word.rpartition("::")
+    return (name, colons, check) if colons else (word, "", "")
+
+
+def _checks(case: Case, pattern: str) -> tuple[Check, ...]:
+    return tuple(check for check in case.checks if fnmatchcase(check.name, pattern))
+
+
+def _address(url: str) -> str:
+    return (
+        url.partition("#")[0].partition("?")[0].rstrip("/").lower().replace("://www.", "://").replace("http:", "https:")
+    )
+
+
+def _merged(cases: Sequence[Case]) -> list[Case]:
+    """Each case once, with every check that was asked for."""
+    found: dict[str, Case] = {}
+    for case in cases:
+        known = found.get(case.id, case)
+        checks = {check.name: check for check in (*known.checks, *case.checks)}
+        found[case.id] = replace(case, checks=tuple(sorted(checks.values(), key=lambda check: check.line)))
+    return [found[id_] for id_ in sorted(found)]
 
 
 def select_cells(options: SelectionOptions, cases: Sequence[Case]) -> list[Cell]:
@@ -119,11 +198,11 @@ def select_lines(
     options: SelectionOptions, lines: Mapping[CellKey, Record], cases: Sequence[Case]
 ) -> dict[CellKey, Record]:
     """Those of these cases, on the devices and backends asked for."""
-    names = {case.id for case in cases}
+    checks = {(case.id, check.name) for case in cases for check in case.checks}
     return {
         key: record
         for key, record in lines.items()
-        if key.case in names
+        if (key.case, key.check) in checks
         and (not options.device or key.device in options.device)
         and (not options.backend or key.backend in options.backend)
     }

@@ -16,6 +16,7 @@ from pt2bugs.case.expectation import Where, expected_bug, has_identity, public
 from pt2bugs.case.model import Bug, Case, Check
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.words import Outcome, Verdict
+from pt2bugs.curate.marks import marks_in
 from pt2bugs.engine.client import Engine, EngineSettings
 from pt2bugs.engine.protocol import Limits
 from pt2bugs.envs.extras import installed_extras
@@ -59,6 +60,12 @@ def check_header(case: Case) -> Finding:
         if bug.outcome is Outcome.CRASH and not (bug.signal or bug.match):
             problems.append(f"the entry in line {bug.line} needs signal, or match where it varies")
     return Finding("header", not problems, "; ".join(problems))
+
+
+def check_filled(case: Case) -> Finding:
+    """No line of it waits for a person."""
+    marks = marks_in(case.path.read_text(encoding="utf-8"))
+    return Finding("filled", not marks, "; ".join(f"{case.path}:{mark.line}: {mark.text}" for mark in marks))
 
 
 def check_imports(case: Case) -> Finding:
@@ -247,6 +254,7 @@ class Prober:
 
 RULES: tuple[str, ...] = (
     "header",
+    "filled",
     "imports",
     "size",
     "unique",
@@ -263,6 +271,7 @@ def findings_of(case: Case, corpus: Sequence[Case], records: Sequence[Record], p
     """The answers to all of `RULES`, in their order. Without a prober the runs are left out."""
     found = [
         check_header(case),
+        check_filled(case),
         check_imports(case),
         check_size(case),
         check_neighbours(case, corpus),

@@ -40,8 +40,13 @@ def journal_files(folder: Path, warn: Warn = lambda _: None) -> list[Path]:
     return found
 
 
-def read_journal(paths: Iterable[Path], warn: Warn) -> Iterator[Record]:
+def read_journal(
+    paths: Iterable[Path], warn: Warn, wanted: Callable[[bytes], bool] = lambda _: True
+) -> Iterator[Record]:
     """The records of the files, in file order.
+
+    Args:
+        wanted: asked of every line as it stands in the file; one that is not wanted is not even parsed.
 
     Raises:
         JournalError: a file cannot be read, or is of a newer schema.
@@ -50,7 +55,7 @@ def read_journal(paths: Iterable[Path], warn: Warn) -> Iterator[Record]:
         try:
             with path.open("rb") as lines:
                 for number, line in enumerate(lines, 1):
-                    record = _parse(path, number, line, warn)
+                    record = _parse(path, number, line, warn) if wanted(line) else None
                     if record is not None:
                         yield record
         except OSError as error:

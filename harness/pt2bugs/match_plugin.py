@@ -1,0 +1,91 @@
+"""`pytest --pt2bugs-match`: names the known PyTorch bugs among the failures of anybody's test suite.
+
+It changes no result. Nothing is read before the first failure.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Generator
+from importlib import metadata
+from typing import Any
+
+import pytest
+from packaging.version import InvalidVersion, Version
+
+from pt2bugs.case.corpus import brought, load_cases
+from pt2bugs.errors import Pt2bugsError
+from pt2bugs.results.matrix import Results
+from pt2bugs.triage.answer import KnownBugs
+from pt2bugs.triage.match import IDENTITY
+
+TITLE = "pt2bugs"
+
+
+class Recognizer:
+    """Appends "known PyTorch bug: ..." to the reports of the failures that it recognizes."""
+
+    def __init__(self) -> None:
+        self._known: KnownBugs | None = None
+        self._problem = ""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, call: pytest.CallInfo[Any]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        if report.failed and call.excinfo is not None:
+            self._tell(report, call.excinfo.value)
+        return report
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(self) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        report = yield
+        call = getattr(report, "call", None)
+        if report.failed and call is not None and call.excinfo is not None:
+            self._tell(report, call.excinfo.value)
+        return report
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self._problem:
+            terminalreporter.write_line(f"pt2bugs: failures were not compared with the known bugs: {self._problem}")
+
+    def _tell(self, report: pytest.TestReport | pytest.CollectReport, error: BaseException) -> None:
+        words = self._words("".join(traceback.format_exception(type(error), error, error.__traceback__)))
+        if not words:
+            return
+        add_section = getattr(report.longrepr, "addsection", None)
+        if add_section is not None:
+            add_section(TITLE, words)
+        else:
+            report.longrepr = f"{report.longrepr}\n{words}"
+
+    def _words(self, text: str) -> str:
+        """What to say of a failure; empty if it is no known bug."""
+        if self._problem:
+            return ""
+        try:
+            if self._known is None:
+                cases = load_cases([brought("cases")])
+                self._known = KnownBugs.load(Results(brought("results")), cases, lambda _: None)
+        except Pt2bugsError as problem:
+            self._problem = str(problem)
+            return ""
+        torch = _installed_torch()
+        said = []
+        for one in self._known.recognize(text, torch):
+            for match in one.matches:
+                if match.kind == IDENTITY:
+                    told = self._known.as_dict(match, torch)
+                    said.append(
+                        f"known PyTorch bug: {told['case']}: {told['title']}\n{told['issue']}\n{told['advice']}"
+                    )
+        return "\n".join(dict.fromkeys(said))
+
+
+def _installed_torch() -> str:
+    """The public version of the installed torch, which is not imported; empty if there is none."""
+    try:
+        return Version(metadata.version("torch")).public
+    except (metadata.PackageNotFoundError, InvalidVersion):
+        return ""

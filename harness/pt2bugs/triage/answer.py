@@ -1,0 +1,173 @@
+"""The answer to "is this known?": the matches of every traceback, with what to do about each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from packaging.version import Version
+from pt2bugs.bisect.evidence import Evidence
+from pt2bugs.bisect.search import State
+from pt2bugs.case.cells import Cell
+from pt2bugs.case.model import Case
+from pt2bugs.case.words import FAILURES, Outcome
+from pt2bugs.results.journal import Warn, journal_files, read_journal
+from pt2bugs.results.matrix import Results
+from pt2bugs.results.record import Record
+from pt2bugs.triage.match import IDENTITY, Match, Matcher
+from pt2bugs.triage.signatures import Signatures
+from pt2bugs.triage.traceback_text import Failure, find_failures
+
+
+@dataclass(frozen=True)
+class Life:
+    """The first release that has a bug, and the first one after the last that has it; empty where there is none."""
+
+    introduced: str = ""
+    fixed: str = ""
+    newest: str = ""
+
+
+@dataclass(frozen=True)
+class Recognized:
+    """A traceback of the input and the known bugs that it may be, best first."""
+
+    failure: Failure
+    matches: Sequence[Match]
+
+    @property
+    def is_known(self) -> bool:
+        return any(match.kind == IDENTITY for match in self.matches)
+
+
+class KnownBugs:
+    """The headers, and the failures that the journal has of them: read once and asked often.
+
+    Args:
+        failures: lines of the journal; those that show no failure say nothing here.
+        history: gives all lines of a case, for where its bug begins and ends.
+    """
+
+    def __init__(
+        self,
+        cases: Sequence[Case],
+        failures: Iterable[Record] = (),
+        history: Callable[[Case], Iterable[Record]] = lambda _: (),
+    ) -> None:
+        self.signatures = Signatures(cases)
+        self._history = history
+        self._lives: dict[str, Life] = {}
+        for record in failures:
+            self.signatures.add(record)
+
+    @classmethod
+    def load(cls, results: Results, cases: Sequence[Case], warn: Warn) -> KnownBugs:
+        """The known bugs of a corpus by the journal of a results folder.
+
+        Raises:
+            JournalError: a journal cannot be read.
+        """
+        files = journal_files(results.journal_folder, warn)
+
+        def history(case: Case) -> Iterable[Record]:
+            name = f'"{case.id}"'.encode()
+            lines = read_journal(files, lambda _: None, lambda line: name in line or _CELL not in line)
+            return (record for record in lines if record["case"] == case.id)
+
+        return cls(cases, read_journal(files, warn, _may_fail), history)
+
+    def recognize(self, text: str, torch: str = "") -> list[Recognized]:
+        """What every failure of a text is; nothing if the text has no failure."""
+        matcher = Matcher(self.signatures, torch)
+        return [Recognized(failure, matcher.match(failure)) for failure in find_failures(text)]
+
+    def life(self, case: Case) -> Life:
+        """Where a bug begins and ends: as measured, else by its header."""
+        if case.id not in self._lives:
+            self._lives[case.id] = _measured(case, self._history(case)) or _documented(case)
+        return self._lives[case.id]
+
+    def as_dict(self, match: Match, torch: str = "") -> dict[str, Any]:
+        """A match as the JSON of `pt2bugs match` has it."""
+        case, life = match.case, self.life(match.case)
+        return {
+            "case": case.id,
+            "issue": case.issue,
+            "title": case.title,
+            "kind": match.kind,
+            "score": match.score,
+            "introduced": life.introduced,
+            "fixed": life.fixed,
+            "fix": case.fix,
+            "advice": advice(match, life, torch),
+            "reproduce": f"uv run {case.path.as_posix()}",
+        }
+
+
+_CELL = b'"outcome": '
+_PASSED = tuple(f'"outcome": "{outcome}"'.encode() for outcome in Outcome if outcome not in FAILURES)
+
+
+def _may_fail(line: bytes) -> bool:
+    """Whether a line of the journal can be one of a failure. Within a text its quotes would be escaped."""
+    return not any(passed in line for passed in _PASSED)
+
+
+def advice(match: Match, life: Life, torch: str = "") -> str:
+    """What to do, in a sentence or two; what fits comes first, which tells several matches apart."""
+    words = [f"fits: {match.why}"]
+    if "by-design" in match.case.labels:
+        words.append("torch means it so: see the issue")
+    elif match.kind != IDENTITY:
+        words.append("similar only: compare it with the reproducer")
+    elif life.fixed and torch and Version(torch) >= Version(life.fixed):
+        words.append(f"fixed in torch {life.fixed}, and you are on {torch}: it may be back, see `pt2bugs bisect`")
+    elif life.fixed:
+        here = f"you are on {torch}: " if torch else ""
+        words.append(f"{here}upgrade to torch {life.fixed} or newer")
+    elif life.newest:
+        words.append(f"not fixed up to torch {life.newest}, the newest measured: see the issue")
+    else:
+        words.append("no release is known that fixes it: see the issue")
+    if not life.fixed and life.introduced and "by-design" not in match.case.labels:
+        words.append(f"releases before {life.introduced} do not have it")
+    return "; ".join(words)
+
+
+def _measured(case: Case, records: Iterable[Record]) -> Life | None:
+    """From the journal; None if no release showed the bug."""
+    evidence = Evidence([case])
+    for record in records:
+        evidence.add(record)
+    releases = sorted({key.torch for key in evidence.newest.lines() if key.torch}, key=Version)
+    rows: dict[tuple[str, ...], dict[str, State]] = {}
+    for key in evidence.newest.lines():
+        if key.torch and any(check.name == key.check for check in case.checks):
+            cell = Cell(case, case.check(key.check), key.device, key.backend)
+            found = evidence.find(cell, key.torch, key.extras.split("+") if key.extras else ())
+            if found is not None and found.state is not State.UNKNOWN:
+                rows.setdefault(key[:5], {})[key.torch] = found.state
+    lives = []
+    for states in rows.values():
+        decided = [release for release in releases if release in states]
+        buggy = [release for release in decided if states[release] is State.BUG]
+        if buggy:
+            after = decided[decided.index(buggy[-1]) + 1 :]
+            lives.append((buggy[0] if buggy[0] != decided[0] else "", after[0] if after else ""))
+    if not lives:
+        return None
+    introduced = "" if any(not one for one, _ in lives) else min((one for one, _ in lives), key=Version)
+    fixed = "" if any(not one for _, one in lives) else max((one for _, one in lives), key=Version)
+    return Life(introduced, fixed, releases[-1])
+
+
+def _documented(case: Case) -> Life:
+    """From the entries of the header."""
+    entries = [str(bug.torch) for bug in case.bugs if not bug.blocked]
+    lows = [re.search(r">=?\s*([\d.]+)", text) for text in entries]
+    highs = [re.search(r"<\s*([\d.]+)", text) for text in entries]
+    introduced = min((low[1] for low in lows if low), key=Version) if all(lows) and lows else ""
+    fixed = max((high[1] for high in highs if high), key=Version) if all(highs) and highs else ""
+    return Life(introduced, fixed)
