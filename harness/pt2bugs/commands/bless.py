@@ -15,6 +15,7 @@ from pt2bugs.commands.selection import LinesOptions, load_lines, select_cases
 from pt2bugs.curate.bless import ThinJournal, entries_of, faces_of
 from pt2bugs.curate.header_edit import rewrite
 from pt2bugs.files import write_text
+from pt2bugs.results.matrix import is_own
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +37,9 @@ def run(options: Options) -> int:
     thin = 0
     for case in cases:
         records = [
-            record for key, record in lines.items() if key[0] == case.id and case.extra in ("", *record["extras"])
+            record
+            for key, record in lines.items()
+            if key[0] == case.id and case.extra in ("", *record["extras"]) and is_own(record, case)
         ]
         if case.guard or case.flaky:
             # What shows only sometimes has no range that the journal could give.

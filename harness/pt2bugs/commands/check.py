@@ -11,6 +11,7 @@ from pt2bugs.commands.console import print_json, say, warn
 from pt2bugs.commands.options import add_results, add_selection
 from pt2bugs.commands.selection import LinesOptions, load_lines, select_cases
 from pt2bugs.curate.review import RULES, Prober, findings_of
+from pt2bugs.results.matrix import is_own
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +40,7 @@ def run(options: Options) -> int:
         print(f"{'':{width}}", *RULES, flush=True)
     with nullcontext() if options.no_run else closing(Prober()) as prober:
         for case in cases:
-            records = [record for key, record in lines.items() if key[0] == case.id]
+            records = [record for key, record in lines.items() if key[0] == case.id and is_own(record, case)]
             found = findings_of(case, corpus, records, prober)
             broken = [one for one in found if one.holds is False]
             bad += bool(broken)

@@ -22,8 +22,7 @@ from pt2bugs.commands.options import (
     add_selection,
 )
 from pt2bugs.commands.selection import open_results, select_cases, select_cells
-from pt2bugs.commands.targets import known_extras, package_sources, run_options, targets_for
-from pt2bugs.envs.environment import Key
+from pt2bugs.commands.targets import one_shape, package_sources, run_options, targets_for
 from pt2bugs.envs.releases import known_releases
 from pt2bugs.envs.store import Store
 from pt2bugs.errors import InputError, NothingSelected
@@ -57,14 +56,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: Options) -> int:
     corpus, cases = select_cases(options)
-    extras = known_extras(options.extra)
+    shape = one_shape(options, options.backend)
+    extras = shape.key.extras
     versions = [_version(options.before), _version(options.after)]
     if versions[0] == versions[1]:
         raise InputError(f"compare {versions[0]} {versions[1]}: name two different releases")
-    cells = [cell for cell in select_cells(options, cases) if belongs(cell, Key("", "", extras))]
+    cells = [cell for cell in select_cells(options, cases) if belongs(cell, shape)]
     if not cells:
         raise NothingSelected("nothing selected: the selected cases need an extra; name it with --extra")
-    results = open_results(options)
+    results = open_results(options, options.backend)
     evidence = Evidence.load(results, corpus, warn, options.python)
     failed = False
     if options.offline:
@@ -109,7 +109,7 @@ def _run_missing(
     for version in versions:
         if version not in known:
             raise InputError(f"{version}: the package index has no such torch release for this platform")
-    targets = targets_for(options, [known[version] for version in versions])
+    targets = targets_for(options, [known[version] for version in versions], options.backend)
     how, store = run_options(options), Store(package_sources(options))
     steady = [cell for cell in cells if not cell.case.flaky]
     flaky = [cell for cell in cells if cell.case.flaky]

@@ -1,0 +1,132 @@
+"""A backend of one's own, as a wheel, over real environments made from wheels of a fake torch on a local index."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_torch import build_wheels, serve_index, write_backend
+from suite import case_text
+
+RELEASES: dict[str, dict[str, str]] = {"2.12.0": {}, "2.13.0": {"shared": "raise"}}
+CHECK = """
+import torch
+
+def test_{name}(backend, device):
+    def {name}(x):
+        return x.sin()
+
+    x = torch.arange(4, device=device)
+    torch.testing.assert_close(torch.compile({name}, backend=backend)(x), {name}(x))
+"""
+SETTING = """
+import torch
+import torch._inductor.config
+
+def test_setting(backend):
+    def setting(x):
+        return x.sin()
+
+    x = torch.arange(4)
+    torch.compile(setting, backend=backend)(x)
+    if torch._inductor.config.cpp_wrapper:
+        raise RuntimeError(f"cpp_wrapper on {{backend}}")
+"""
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_wheels(tmp_path_factory.mktemp("wheels"), RELEASES)
+
+
+@pytest.fixture(scope="module")
+def index(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serve_index(wheels, tmp_path_factory.mktemp("index")) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+class Vendor:
+    """A folder with a small corpus, and a backend `mine` as a wheel."""
+
+    def __init__(self, folder: Path, home: Path, index: str) -> None:
+        self.folder, self.index = folder, index
+        self.environ = {**os.environ, "PT2BUGS_HOME": str(home), "PIP_CONFIG_FILE": os.devnull}
+        for name in ("UV_CACHE_DIR", "UV_FIND_LINKS", "PIP_FIND_LINKS"):
+            self.environ.pop(name, None)
+        for name in ("fine", "own", "shared"):
+            self.case(name, CHECK.format(name=name))
+        self.case("trains", CHECK.format(name="trains"), demands=["training"])
+        self.case("setting", SETTING.format())
+        self.wheel = write_backend(folder, "mine", {"own": "wrong", "trains": "raise"})
+
+    def case(self, name: str, text: str, **settings: Any) -> None:
+        path = self.folder / "cases" / "dynamo" / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(case_text(text, **settings))
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "pt2bugs.cli", *arguments],
+            cwd=self.folder, env=self.environ, capture_output=True, text=True, check=False, timeout=240,
+        )  # fmt: skip
+
+    def mine(self, verb: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        with_it = ("--with", str(self.wheel), "--import", "mine", "--index", self.index)
+        return self.run(verb, *with_it, *arguments)
+
+    def lines(self, folder: str) -> list[dict[str, Any]]:
+        files = sorted((self.folder / "results" / folder).glob("*.jsonl"))
+        return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+    def outcomes(self, folder: str) -> dict[str, str]:
+        return {line["case"]: line["outcome"] for line in self.lines(folder)}
+
+
+@pytest.fixture
+def vendor(tmp_path: Path, home: Path, index: str) -> Vendor:
+    return Vendor(tmp_path, home, index)
+
+
+def test_a_backend_of_ones_own_is_installed_imported_and_kept_apart(vendor: Vendor) -> None:
+    done = vendor.mine("run", "--backend", "mine", "--torch", "2.13.0")
+    assert done.returncode == 1, done.stderr
+    seen = {"fine": "pass", "own": "wrong", "shared": "raise", "trains": "raise", "setting": "pass"}
+    assert vendor.outcomes("backends/mine/journal") == seen
+    assert vendor.lines("journal") == []
+    assert not (vendor.folder / "results" / "cells.csv").exists() or "mine" not in (
+        vendor.folder / "results" / "cells.csv"
+    ).read_text()
+    extras = {extra for line in vendor.lines("backends/mine/journal") for extra in line["extras"]}
+    assert [extra.partition("@")[0] for extra in extras] == [vendor.wheel.name]
+    again = vendor.mine("run", "--backend", "mine", "--torch", "2.13.0")
+    assert "0 to run" in again.stderr
+
+
+def test_what_it_does_not_claim_is_skipped_until_it_does(vendor: Vendor) -> None:
+    vendor.mine("run", "--backend", "mine", "--torch", "2.13.0", "--not-claimed", "training")
+    (line,) = (line for line in vendor.lines("backends/mine/journal") if line["case"] == "trains")
+    assert (line["outcome"], line["verdict"], line["message"]) == ("skip", "skip", "not claimed: training")
+    again = vendor.mine("run", "--backend", "mine", "--torch", "2.13.0", "--not-claimed", "training")
+    assert "0 to run" in again.stderr
+    vendor.mine("run", "--backend", "mine", "--torch", "2.13.0")
+    assert vendor.outcomes("backends/mine/journal")["trains"] == "raise"
+
+
+def test_a_variant_has_its_own_name_and_the_check_the_real_one(vendor: Vendor) -> None:
+    arguments = ("--torch", "2.13.0", "--index", vendor.index)
+    vendor.run("run", "setting", "--backend", "inductor-cpp-wrapper", "--backend", "inductor", *arguments)
+    (line,) = vendor.lines("backends/inductor-cpp-wrapper/journal")
+    assert (line["backend"], line["message"]) == ("inductor-cpp-wrapper", "cpp_wrapper on inductor")
+    (named,) = vendor.lines("journal")
+    assert (named["backend"], named["outcome"]) == ("inductor", "pass")
