@@ -2,7 +2,7 @@
 
 A fake torch has the compiler bugs its `faults` list: a compiled function of that name then fails in the
 way named: ``wrong`` (its result is off), ``raise``, ``abort``, ``hang`` or ``no-space``. All else is right. A module that
-registers a backend adds its own to `backend_faults`, which also say ``pass`` where the compiler above has a bug.
+registers a backend adds its own to `backend_faults`; a fault of one backend of torch is called ``inductor:NAME``.
 """
 
 from __future__ import annotations
@@ -68,8 +68,9 @@ def ones(n, dtype=None, device="cpu"):
 def compile(function, backend="inductor", **_):
     def compiled(*arguments):
         counters["stats"]["unique_graphs"] += 1
-        known = {{**faults, **backend_faults.get(backend, {{}})}}
-        result, fault = function(*arguments), known.get(function.__name__)
+        name = function.__name__
+        known = {{**faults, name: faults.get(f"{{backend}}:{{name}}", faults.get(name)), **backend_faults.get(backend, {{}})}}
+        result, fault = function(*arguments), known.get(name)
         if fault == "wrong":
             return result + 1
         if fault == "raise":

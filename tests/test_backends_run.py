@@ -14,7 +14,10 @@ import pytest
 from fake_torch import build_wheels, serve_index, write_backend
 from suite import case_text
 
-RELEASES: dict[str, dict[str, str]] = {"2.12.0": {}, "2.13.0": {"shared": "raise"}}
+RELEASES: dict[str, dict[str, str]] = {
+    "2.12.0": {"shared": "raise"},
+    "2.13.0": {"shared": "raise", "inductor:theirs": "wrong"},
+}
 CHECK = """
 import torch
 
@@ -64,7 +67,7 @@ class Vendor:
         self.environ = {**os.environ, "PT2BUGS_HOME": str(home), "PIP_CONFIG_FILE": os.devnull}
         for name in ("UV_CACHE_DIR", "UV_FIND_LINKS", "PIP_FIND_LINKS"):
             self.environ.pop(name, None)
-        for name in ("fine", "own", "shared"):
+        for name in ("fine", "own", "shared", "theirs"):
             self.case(name, CHECK.format(name=name))
         self.case("trains", CHECK.format(name="trains"), demands=["training"])
         self.case("setting", SETTING.format())
@@ -101,12 +104,13 @@ def vendor(tmp_path: Path, home: Path, index: str) -> Vendor:
 def test_a_backend_of_ones_own_is_installed_imported_and_kept_apart(vendor: Vendor) -> None:
     done = vendor.mine("run", "--backend", "mine", "--torch", "2.13.0")
     assert done.returncode == 1, done.stderr
-    seen = {"fine": "pass", "own": "wrong", "shared": "raise", "trains": "raise", "setting": "pass"}
+    seen = {"fine": "pass", "own": "wrong", "shared": "raise", "theirs": "pass", "trains": "raise", "setting": "pass"}
     assert vendor.outcomes("backends/mine/journal") == seen
     assert vendor.lines("journal") == []
-    assert not (vendor.folder / "results" / "cells.csv").exists() or "mine" not in (
-        vendor.folder / "results" / "cells.csv"
-    ).read_text()
+    assert (
+        not (vendor.folder / "results" / "cells.csv").exists()
+        or "mine" not in (vendor.folder / "results" / "cells.csv").read_text()
+    )
     extras = {extra for line in vendor.lines("backends/mine/journal") for extra in line["extras"]}
     assert [extra.partition("@")[0] for extra in extras] == [vendor.wheel.name]
     again = vendor.mine("run", "--backend", "mine", "--torch", "2.13.0")
@@ -130,3 +134,40 @@ def test_a_variant_has_its_own_name_and_the_check_the_real_one(vendor: Vendor) -
     assert (line["backend"], line["message"]) == ("inductor-cpp-wrapper", "cpp_wrapper on inductor")
     (named,) = vendor.lines("journal")
     assert (named["backend"], named["outcome"]) == ("inductor", "pass")
+
+
+def test_the_answer_says_what_is_its_own(vendor: Vendor) -> None:
+    done = vendor.mine("backend", "mine", "--torch", "2.13.0", "--not-claimed", "training", "--json")
+    assert done.returncode == 1, done.stderr
+    answer = json.loads(done.stdout)
+    assert (answer["torch"], answer["backend"]) == ("2.13.0", "mine")
+    groups = {cell["case"]: cell["group"] for cell in answer["cells"]}
+    assert groups == {
+        "fine": "passes", "setting": "passes", "own": "only-yours", "shared": "inherited", "theirs": "not-yours",
+        "trains": "not-claimed",
+    }  # fmt: skip
+    own = next(cell for cell in answer["cells"] if cell["case"] == "own")
+    assert (own["outcome"], own["others"]) == ("wrong", {"eager": "pass", "aot_eager": "pass", "inductor": "pass"})
+    assert f"pt2bugs run own --backend mine --torch 2.13.0 --with {vendor.wheel}" in own["reproduce"]
+    # What headers name is the corpus's own answer; the rest is not.
+    assert {line["backend"] for line in vendor.lines("journal")} == {"inductor"}
+    assert {line["backend"] for line in vendor.lines("backends/eager/journal")} == {"eager"}
+    table = (vendor.folder / "results" / "cells.csv").read_text()
+    assert "mine" not in table
+    assert "eager" not in table
+
+    offline = vendor.run("backend", "mine", "--with", str(vendor.wheel), "--offline")
+    assert offline.stdout.index("only yours") < offline.stdout.index("from the layers above")
+    assert offline.stdout.index("from the layers above") < offline.stdout.index("not yours")
+
+    file = vendor.folder / "known.toml"
+    arguments = ("mine", "--with", str(vendor.wheel), "--offline", "--baseline", str(file))
+    assert vendor.run("backend", *arguments).returncode == 2
+    assert vendor.run("backend", *arguments, "--update-baseline").returncode == 0
+    assert file.read_text().count("[[known]]") == 3  # own, shared and trains, which claims nothing now
+    assert vendor.run("backend", *arguments).returncode == 0
+    file.write_text(file.read_text().replace("cannot compile", "cannot lower").replace('"own"', '"fine"'))
+    worse = vendor.run("backend", *arguments, "--diff", "markdown")
+    assert worse.returncode == 1
+    changes = [line.split("|")[1].strip() for line in worse.stdout.splitlines()[2:]]
+    assert changes == ["new", "different", "different", "gone"]

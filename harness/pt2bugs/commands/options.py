@@ -59,20 +59,24 @@ class RunningOptions(BackendOptions):
     threads: int = 1
 
 
-def add_selection(parser: argparse.ArgumentParser) -> None:
+def add_selection(parser: argparse.ArgumentParser, *, backend: bool = True) -> None:
+    """The selection; without `backend` where the command is about one backend, which it names itself."""
     group = parser.add_argument_group("selection")
     group.add_argument("patterns", nargs="*", default=[], metavar="CASE", help="case ids or globs (default: all)")
     group.add_argument("--component", action="append", default=[], choices=COMPONENTS, metavar="NAME")
     group.add_argument("--symptom", action="append", default=[], choices=SYMPTOMS, metavar="NAME")
     group.add_argument("--label", action="append", default=[], metavar="NAME")
     group.add_argument("--device", action="append", default=[], metavar="NAME")
-    group.add_argument(
-        "--backend",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="the cells on that torch.compile backend; default: those the headers name",
-    )
+    if backend:
+        group.add_argument(
+            "--backend",
+            action="append",
+            default=[],
+            metavar="NAME",
+            help="the cells on that torch.compile backend; default: those the headers name",
+        )
+    else:
+        parser.set_defaults(backend=[])
     group.add_argument("--cases", action="append", default=[], type=Path, metavar="DIR", help="another corpus")
 
 
