@@ -23,7 +23,7 @@ from pt2bugs.results.record import Record, new_record
 from suite import case_text
 
 PROGRAM = "def test_it(device, backend):\n    pass\n"
-RAISED = {"error_type": "RuntimeError", "message": "cannot lower aten.foo with 3 inputs"}
+RAISED: dict[str, Any] = {"error_type": "RuntimeError", "message": "cannot lower aten.foo with 3 inputs"}
 
 
 @pytest.fixture

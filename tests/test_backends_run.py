@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pt2bugs
 import pytest
 from fake_torch import build_wheels, serve_index, write_backend
-from suite import case_text
+from suite import Suite, case_text
 
 RELEASES: dict[str, dict[str, str]] = {
     "2.12.0": {"shared": "raise"},
@@ -164,10 +165,39 @@ def test_the_answer_says_what_is_its_own(vendor: Vendor) -> None:
     arguments = ("mine", "--with", str(vendor.wheel), "--offline", "--baseline", str(file))
     assert vendor.run("backend", *arguments).returncode == 2
     assert vendor.run("backend", *arguments, "--update-baseline").returncode == 0
-    assert file.read_text().count("[[known]]") == 3  # own, shared and trains, which claims nothing now
+    assert file.read_text().count("[[known]]") == 2  # own and shared
     assert vendor.run("backend", *arguments).returncode == 0
-    file.write_text(file.read_text().replace("cannot compile", "cannot lower").replace('"own"', '"fine"'))
+    text = file.read_text().replace("cannot compile", "cannot lower")
+    file.write_text(text.replace('"own"', '"fine"').replace('"test_own"', '"test_fine"'))
     worse = vendor.run("backend", *arguments, "--diff", "markdown")
     assert worse.returncode == 1
     changes = [line.split("|")[1].strip() for line in worse.stdout.splitlines()[2:]]
-    assert changes == ["new", "different", "different", "gone"]
+    assert changes == ["new", "different", "gone"]
+
+
+def test_pytest_reaches_a_backend_as_the_command_does(suite: Suite) -> None:
+    suite.case("own", CHECK.format(name="own"))
+    suite.case("setting", SETTING.format())
+    (suite.torch / "mine.py").write_text("import torch\ntorch.backend_faults['mine'] = {'own': 'wrong'}\n")
+    path = os.pathsep.join([str(suite.torch), str(Path(pt2bugs.__file__).parent.parent)])
+    done = suite.run("--backend", "mine", "--pt2bugs-import", "mine", PYTHONPATH=path)
+    assert done.outcomes() == {"own::test_own": "wrong", "setting::test_setting": "pass"}, done.output
+    suite.journal.unlink()
+    done = suite.run("--backend", "inductor-cpp-wrapper", "-k", "setting", PYTHONPATH=path)
+    assert done.record("setting")["message"] == "cpp_wrapper on inductor"
+
+
+def test_a_backend_means_the_same_to_list_and_to_run(vendor: Vendor) -> None:
+    vendor.case("inner", "def test_inner():\n    pass\n", backends=["aot_eager"])
+    listed = {one["case"] for one in json.loads(vendor.run("list", "--backend", "mine", "--json").stdout)}
+    assert listed == {"fine", "own", "shared", "theirs", "trains", "setting"}
+    assert json.loads(vendor.run("list", "--backend", "aot_eager", "inner", "--json").stdout)[0]["case"] == "inner"
+
+
+def test_packages_without_their_backend_are_refused(vendor: Vendor) -> None:
+    done = vendor.mine("run", "--torch", "2.13.0")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--with is for one backend: name it" in done.stderr
+    unfit = vendor.run("backend", "ipex", "--torch", "2.13.0", "--index", vendor.index)
+    assert unfit.returncode == 2
+    assert "ipex: is for torch ==2.8.*, not 2.13.0" in unfit.stderr
