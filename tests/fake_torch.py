@@ -1,8 +1,9 @@
 """Tiny stand-ins for torch, numpy and setuptools: what the harness touches of them, in milliseconds.
 
 A fake torch has the compiler bugs its `faults` list: a compiled function of that name then fails in the
-way named: ``wrong`` (its result is off), ``raise``, ``abort``, ``hang`` or ``no-space``. All else is right. A module that
-registers a backend adds its own to `backend_faults`; a fault of one backend of torch is called ``inductor:NAME``.
+way named: ``wrong`` (its result is off), ``raise``, ``abort``, ``hang`` or ``no-space``. All else is right.
+A fault of one backend of torch is called ``inductor:NAME``; a module that registers a backend adds its own to
+`backend_faults`.
 """
 
 from __future__ import annotations
@@ -69,8 +70,8 @@ def compile(function, backend="inductor", **_):
     def compiled(*arguments):
         counters["stats"]["unique_graphs"] += 1
         name = function.__name__
-        known = {{**faults, name: faults.get(f"{{backend}}:{{name}}", faults.get(name)), **backend_faults.get(backend, {{}})}}
-        result, fault = function(*arguments), known.get(name)
+        own = faults.get(f"{{backend}}:{{name}}", faults.get(name))
+        result, fault = function(*arguments), backend_faults.get(backend, {{}}).get(name, own)
         if fault == "wrong":
             return result + 1
         if fault == "raise":
@@ -152,9 +153,10 @@ def build_wheels(folder: Path, releases: Mapping[str, Faults]) -> Path:
     return folder
 
 
-def write_backend(folder: Path, name: str, faults: Faults, version: str = "1.0") -> Path:
-    """A wheel whose module of that name registers a backend of that name."""
-    text = f"import torch\ntorch.backend_faults[{name!r}] = {dict(faults)!r}\n"
+def write_backend(folder: Path, name: str, faults: Faults, version: str = "1.0", only: str = "") -> Path:
+    """A wheel whose module of that name registers a backend of that name; its faults show in one torch `only`."""
+    condition = f" if torch.__version__ == {only!r} else {{}}" if only else ""
+    text = f"import torch\ntorch.backend_faults[{name!r}] = {dict(faults)!r}{condition}\n"
     return _write_wheel(folder, name, version, {f"{name}/__init__.py": text})
 
 

@@ -201,3 +201,24 @@ def test_packages_without_their_backend_are_refused(vendor: Vendor) -> None:
     unfit = vendor.run("backend", "ipex", "--torch", "2.13.0", "--index", vendor.index)
     assert unfit.returncode == 2
     assert "ipex: is for torch ==2.8.*, not 2.13.0" in unfit.stderr
+
+
+def test_compare_takes_the_backend_and_accepts_what_is_known(vendor: Vendor) -> None:
+    # Broken in one release alone.
+    wheel = write_backend(vendor.folder, "mine", {"own": "raise"}, version="2.0", only="2.13.0")
+    with_it = ("--with", str(wheel), "--import", "mine", "--index", vendor.index, "--backend", "mine")
+    moved = vendor.run("compare", "2.12.0", "2.13.0", "own", "fine", *with_it, "--json")
+    assert moved.returncode == 1, moved.stderr
+    changes = {one["case"]: one["change"] for one in json.loads(moved.stdout)}
+    assert changes == {"own": "broken", "fine": "passes in both"}
+    file = vendor.folder / "known.toml"
+    file.write_text(
+        "[[known]]\ncase = 'own'\ncheck = 'test_own'\ndevice = 'cpu'\nbackend = 'mine'\noutcome = 'raise'\n"
+        "error = 'InternalTorchDynamoError'\nmessage = 'cannot compile own'\nreason = 'ours'\n"
+    )
+    known = vendor.run("compare", "2.12.0", "2.13.0", "own", "fine", *with_it, "--offline", "--baseline", str(file))
+    assert known.returncode == 0, known.stderr
+    assert "accepts 1 of the 1 that break" in known.stderr
+    bisected = vendor.run("bisect", "own", *with_it, "--offline", "--json")
+    assert '"backend": "mine"' in bisected.stdout, bisected.stderr
+    assert "introduced" in bisected.stdout

@@ -146,10 +146,16 @@ def differences(
             found.append(Difference(Change.NEW, cell, None, failure))
         elif failure != known.failure:
             found.append(Difference(Change.DIFFERENT, cell, known, failure))
-        elif known.until is not None and known.until <= today:
+        elif not accepts(baseline, cell, record, today):
             found.append(Difference(Change.EXPIRED, cell, known, failure))
     order = list(Change)
     return sorted(found, key=lambda one: order.index(one.change))
+
+
+def accepts(baseline: Mapping[CellName, Known], cell: CellName, record: Record, today: date) -> bool:
+    """Whether the line shows the failure that the baseline has for its cell, and that still counts."""
+    known = baseline.get(cell)
+    return known is not None and failure_of(record) == known.failure and (known.until is None or today < known.until)
 
 
 def updated(baseline: Mapping[CellName, Known], records: Mapping[CellName, Record]) -> dict[CellName, Known]:
