@@ -2,6 +2,8 @@
 
 A fake torch has the compiler bugs its `faults` list: a compiled function of that name then fails in the
 way named: ``wrong`` (its result is off), ``raise``, ``abort``, ``hang`` or ``no-space``. All else is right.
+A fault of one backend of torch is called ``inductor:NAME``; a module that registers a backend adds its own to
+`backend_faults`.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from ._dynamo.utils import counters
 __version__ = version.__version__
 float32, uint8 = "float32", "uint8"
 faults = {faults!r}
+backend_faults = {{}}
 _threads = os.cpu_count()
 
 
@@ -66,7 +69,9 @@ def ones(n, dtype=None, device="cpu"):
 def compile(function, backend="inductor", **_):
     def compiled(*arguments):
         counters["stats"]["unique_graphs"] += 1
-        result, fault = function(*arguments), faults.get(function.__name__)
+        name = function.__name__
+        own = faults.get(f"{{backend}}:{{name}}", faults.get(name))
+        result, fault = function(*arguments), backend_faults.get(backend, {{}}).get(name, own)
         if fault == "wrong":
             return result + 1
         if fault == "raise":
@@ -117,6 +122,8 @@ _FILES = {
     "        raise AssertionError('Tensor-likes are not close!')\n",
     "_dynamo/__init__.py": "",
     "_dynamo/exc.py": "class InternalTorchDynamoError(RuntimeError):\n    pass\n",
+    "_inductor/__init__.py": "",
+    "_inductor/config.py": "cpp_wrapper = False\nfreezing = False\n",
     "_dynamo/utils.py": "from collections import Counter, defaultdict\ncounters = defaultdict(Counter)\n",
 }
 
@@ -144,6 +151,13 @@ def build_wheels(folder: Path, releases: Mapping[str, Faults]) -> Path:
     for name, version in (("numpy", "1.26.4"), ("numpy", "2.4.0"), ("setuptools", "69.5.1"), ("setuptools", "80.9.0")):
         _write_wheel(folder, name, version, {f"{name}/__init__.py": f"__version__ = {version!r}\n"})
     return folder
+
+
+def write_backend(folder: Path, name: str, faults: Faults, version: str = "1.0", only: str = "") -> Path:
+    """A wheel whose module of that name registers a backend of that name; its faults show in one torch `only`."""
+    condition = f" if torch.__version__ == {only!r} else {{}}" if only else ""
+    text = f"import torch\ntorch.backend_faults[{name!r}] = {dict(faults)!r}{condition}\n"
+    return _write_wheel(folder, name, version, {f"{name}/__init__.py": text})
 
 
 def _write_wheel(folder: Path, name: str, version: str, files: Mapping[str, str]) -> Path:

@@ -8,7 +8,6 @@ import traceback
 from pathlib import Path
 
 import pytest
-
 from pt2bugs.triage.traceback_text import Failure, find_failures
 
 PLAIN = """\

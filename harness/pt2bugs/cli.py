@@ -26,6 +26,7 @@ from pt2bugs.errors import NothingSelected, Pt2bugsError
 COMMANDS = {
     "list": "what the corpus holds",
     "run": "the matrix: run what the journal does not answer yet",
+    "backend": "the traps a torch.compile backend falls into, its own and inherited",
     "bisect": "where each check was broken and fixed",
     "compare": "what a move from one release to another fixes and breaks",
     "matrix": "the matrix in the terminal, or as a picture",

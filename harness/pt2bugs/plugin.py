@@ -16,6 +16,7 @@ from typing import Any, Literal
 import pytest
 from packaging.version import InvalidVersion, Version
 
+from pt2bugs.backends.reach import Reach, on_its_device, special_reaches
 from pt2bugs.case.cells import Cell, cells_of
 from pt2bugs.case.corpus import Selection, add_unique, is_case_file
 from pt2bugs.case.header import parse_case
@@ -24,6 +25,7 @@ from pt2bugs.case.observation import Observation
 from pt2bugs.case.words import Verdict
 from pt2bugs.engine.client import Engine, EngineSettings, Worker
 from pt2bugs.envs.extras import installed_extras
+from pt2bugs.errors import InputError
 from pt2bugs.results.record import Record
 from pt2bugs.results.writer import JournalError, JournalWriter
 from pt2bugs.run.measurement import Measurement, MeasureOptions, Measuring, OtherTorchError, new_run_id
@@ -48,6 +50,7 @@ def _version(text: str) -> str:
 _OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("device", {"action": "append", "help": "device to run the cases on (default: cpu)"}),
     ("backend", {"action": "append", "help": "torch.compile backend (default: the header's)"}),
+    ("import", {"action": "append", "metavar": "MODULE", "help": "module whose import registers the backend"}),
     ("journal", {"type": Path, "help": "append one JSON line per cell to this file"}),
     ("repeat", {"type": _positive, "metavar": "N", "help": "run each cell N times in new children"}),
     (
@@ -142,9 +145,17 @@ class CaseFile(pytest.File):
         if not Selection((), *filters).matches(case):
             return
         asked = (tuple(_option(config, name, ())) for name in ("device", "backend"))
-        for cell in cells_of(case, *asked):
+        for cell in on_its_device(cells_of(case, *asked), _reaches(config)):
             item: CellItem = CellItem.from_parent(self, name=cell.name, cell=cell)
             yield item
+
+
+def _reaches(config: pytest.Config) -> dict[str, Reach]:
+    """How the backends asked for are reached, as far as torch does not find them by their name alone."""
+    try:
+        return special_reaches(_option(config, "backend", ()), imports=_option(config, "import", ()))
+    except InputError as error:
+        raise pytest.UsageError(str(error)) from None
 
 
 class CellItem(pytest.Item):
@@ -271,8 +282,12 @@ class CellRunner:
         if self.measuring is None or self.worker is None:
             cells = [item.cell for item in self.session.items if isinstance(item, CellItem)]
             threads = self._option("threads", 1)
+            setups = {name: reach.setup for name, reach in _reaches(self.config).items()}
             settings = EngineSettings(
-                threads=threads, targets=tuple(sorted({(cell.device, cell.backend) for cell in cells}))
+                threads=threads,
+                targets=tuple(sorted({(cell.device, cell.backend) for cell in cells})),
+                imports=tuple(dict.fromkeys(name for setup in setups.values() for name in setup.imports)),
+                env={name: value for setup in setups.values() for name, value in setup.env.items()},
             )
             options = MeasureOptions(
                 run_id=self._option("run-id", "") or new_run_id(),
@@ -282,6 +297,7 @@ class CellRunner:
                 timeout_cap_s=_timeout_cap(self.config),
                 torch=self._option("expect-torch", ""),
                 extras=installed_extras(),
+                setups=setups,
             )
             self.measuring = Measuring(Engine(settings), options)
             self.worker = self.measuring.engine.open()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from pt2bugs.case.model import Case, Check
@@ -48,3 +48,12 @@ def cells_of(case: Case, devices: tuple[str, ...] = (), backends: tuple[str, ...
         for device in chosen:
             for backend in named:
                 yield Cell(case, check, device, backend)
+
+
+NOT_CLAIMED = "not claimed: "
+
+
+def unclaimed(cell: Cell, not_claimed: Collection[str]) -> str:
+    """Why a cell is no matter for its backend: what the check demands of what the backend does not claim to do."""
+    missing = [word for word in cell.case.demands.get(cell.check.name, ()) if word in not_claimed]
+    return NOT_CLAIMED + ", ".join(missing) if missing else ""

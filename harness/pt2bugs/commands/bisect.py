@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -28,8 +28,8 @@ from pt2bugs.commands.options import (
     add_selection,
 )
 from pt2bugs.commands.selection import open_results, select_cases, select_cells
-from pt2bugs.commands.targets import known_extras, package_sources, run_options, targets_for
-from pt2bugs.envs.environment import EnvironmentFailure, Key
+from pt2bugs.commands.targets import one_shape, package_sources, run_options, targets_for
+from pt2bugs.envs.environment import Key
 from pt2bugs.envs.extras import EXTRAS
 from pt2bugs.envs.releases import Release, ReleaseError, known_releases, minors, parse_request, select_releases
 from pt2bugs.envs.store import Store
@@ -73,14 +73,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: Options) -> int:
     corpus, cases = select_cases(options)
-    extras = known_extras(options.extra)
+    shape = one_shape(options, options.backend)
     parse_request(options.torch)
-    cells = [cell for cell in select_cells(options, cases) if belongs(cell, Key("", "", extras))]
+    cells = [cell for cell in select_cells(options, cases) if belongs(cell, shape)]
     if not cells:
         wanted = sorted({case.extra for case in cases if case.extra})
-        with_extra = f"; they need --extra {' or '.join(wanted)}" if wanted and not extras else ""
+        with_extra = f"; they need --extra {' or '.join(wanted)}" if wanted and not shape.key.extras else ""
         raise NothingSelected(f"nothing selected: the selected cases have no check here{with_extra}")
-    results = open_results(options)
+    results = open_results(options, options.backend)
     evidence = Evidence.load(results, corpus, warn, options.python)
     releases = range_of(options, _known(options, evidence, cells))
     bisection = Bisection(cells, _targets(options, releases, evidence), results, evidence, thorough=options.thorough)
@@ -144,17 +144,19 @@ def _matching(word: str, request: object, releases: Sequence[Release], *, candid
 def _targets(options: Options, releases: Sequence[Release], evidence: Evidence) -> dict[str, Target | str]:
     """The environment of each release, or why there is none."""
     targets: dict[str, Target | str] = {}
-    extras = known_extras(options.extra)
+    shape = one_shape(options, options.backend)
+    extras = shape.key.extras
     for release in releases:
-        unmade = [name for name in extras if EXTRAS[name].requirements_for(str(release)) is None]
+        unmade = [name for name in extras if name in EXTRAS and EXTRAS[name].requirements_for(str(release)) is None]
         if options.offline:
-            targets[str(release)] = Target(Key(str(release), options.python or evidence.python_of(release), extras))
+            key = Key(str(release), options.python or evidence.python_of(release), extras)
+            targets[str(release)] = replace(shape, key=key)
         elif unmade:
             targets[str(release)] = f"the extra {unmade[0]} is not made for it"
         else:
             try:
-                targets[str(release)] = targets_for(options, [release])[0]
-            except EnvironmentFailure as error:
+                targets[str(release)] = targets_for(options, [release], options.backend)[0]
+            except InputError as error:
                 targets[str(release)] = str(error)
     if all(isinstance(target, str) for target in targets.values()):
         newest = str(releases[-1])
@@ -211,7 +213,7 @@ def answer_of(history: CheckHistory, bisection: Bisection, options: Options) -> 
         "check": cell.check.name,
         "device": cell.device,
         "backend": cell.backend,
-        "extras": list(known_extras(options.extra)),
+        "extras": list(one_shape(options, options.backend).key.extras),
         "decided": history.is_decided,
         "summary": _summary(history),
         "releases": {release: str(search.states[release]) for release in search.versions if release in search.states},

@@ -16,6 +16,7 @@ from pt2bugs.curate.bless import ThinJournal, entries_of, faces_of
 from pt2bugs.curate.header_edit import rewrite
 from pt2bugs.errors import InputError
 from pt2bugs.files import write_text
+from pt2bugs.results.matrix import is_own
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +42,9 @@ def run(options: Options) -> int:
     blessed = []
     for case in cases:
         records = [
-            record for key, record in lines.items() if key[0] == case.id and case.extra in ("", *record["extras"])
+            record
+            for key, record in lines.items()
+            if key[0] == case.id and case.extra in ("", *record["extras"]) and is_own(record, case)
         ]
         if case.guard or case.flaky:
             # What shows only sometimes has no range that the journal could give.

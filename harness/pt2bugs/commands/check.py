@@ -26,6 +26,7 @@ from pt2bugs.curate.problems import problems_of, shown
 from pt2bugs.curate.review import RULES, Prober, findings_of
 from pt2bugs.errors import InputError
 from pt2bugs.results.journal import journal_files, read_journal
+from pt2bugs.results.matrix import is_own
 
 WATCH_S = 0.3
 """Between two looks at the files."""
@@ -71,7 +72,7 @@ def run(options: Options) -> int:
         print(f"{'':{width}}", *RULES, flush=True)
     with nullcontext() if options.no_run else closing(Prober()) as prober:
         for case in cases:
-            records = [record for key, record in lines.items() if key[0] == case.id]
+            records = [record for key, record in lines.items() if key[0] == case.id and is_own(record, case)]
             found = findings_of(case, corpus, records, prober)
             broken = [one for one in found if one.holds is False]
             bad += bool(broken)

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pt2bugs.case.cells import cells_of
 from pt2bugs.case.model import Case
 from pt2bugs.commands import OK
 from pt2bugs.commands.console import print_json, say
@@ -36,13 +37,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: Options) -> int:
     _, cases = select_cases(options)
-    for name, field in (("device", "devices"), ("backend", "backends")):
-        wanted = set(getattr(options, name))
-        if wanted:
-            cases = [case for case in cases if wanted & set(getattr(case, field))]
-            if not cases:
-                words = ", ".join(sorted(wanted))
-                raise NothingSelected(f"nothing selected: no selected case names the {name} {words}")
+    if options.device:
+        cases = [case for case in cases if set(options.device) & set(case.devices)]
+        if not cases:
+            raise NothingSelected(f"nothing selected: no selected case names the device {', '.join(options.device)}")
+    if options.backend:
+        # A case that is not for the CPU has its cells on its own device, as everywhere.
+        cases = [case for case in cases if any(cells_of(case, case.devices, tuple(options.backend)))]
+        if not cases:
+            words = ", ".join(options.backend)
+            raise NothingSelected(f"nothing selected: no check of the selected cases runs on the backend {words}")
     for words in options.text:
         cases = [case for case in cases if _has_words(case, words)]
         if not cases:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pt2bugs.case.words import COMPONENTS, SYMPTOMS
+from pt2bugs.case.words import COMPONENTS, DEMANDS, SYMPTOMS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,16 @@ class EnvironmentOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunningOptions(EnvironmentOptions):
+class BackendOptions(EnvironmentOptions):
+    """How the backends asked for are reached: packages to install, modules to import, what they do not claim to do."""
+
+    packages: Sequence[str] = ()
+    imports: Sequence[str] = ()
+    not_claimed: Sequence[str] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunningOptions(BackendOptions):
     """How cells are run; `jobs` None: as many at once as there are cores."""
 
     jobs: int | None = None
@@ -50,7 +59,8 @@ class RunningOptions(EnvironmentOptions):
     threads: int = 1
 
 
-def add_selection(parser: argparse.ArgumentParser) -> None:
+def add_selection(parser: argparse.ArgumentParser, *, backend: bool = True) -> None:
+    """The selection; without `backend` where the command is about one backend, which it names itself."""
     group = parser.add_argument_group("selection")
     group.add_argument(
         "patterns",
@@ -63,7 +73,16 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--symptom", action="append", default=[], choices=SYMPTOMS, metavar="NAME")
     group.add_argument("--label", action="append", default=[], metavar="NAME")
     group.add_argument("--device", action="append", default=[], metavar="NAME")
-    group.add_argument("--backend", action="append", default=[], metavar="NAME")
+    if backend:
+        group.add_argument(
+            "--backend",
+            action="append",
+            default=[],
+            metavar="NAME",
+            help="the cells on that torch.compile backend; default: those the headers name",
+        )
+    else:
+        parser.set_defaults(backend=[])
     group.add_argument("--cases", action="append", default=[], type=Path, metavar="DIR", help="another corpus")
 
 
@@ -97,6 +116,30 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--threads", type=count, default=1, metavar="N", help="threads of torch in a cell")
     add_environments(parser)
+    add_backend(parser)
+
+
+def add_backend(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("a backend of your own (docs/backends.md)")
+    group.add_argument(
+        "--with",
+        dest="packages",
+        action="append",
+        default=[],
+        metavar="REQ",
+        help="install this for the backend: a requirement, a wheel, a folder",
+    )
+    group.add_argument(
+        "--import", dest="imports", action="append", default=[], metavar="MODULE", help="whose import registers it"
+    )
+    group.add_argument(
+        "--not-claimed",
+        action="append",
+        default=[],
+        choices=DEMANDS,
+        metavar="WORD",
+        help=f"what it does not claim to do: {', '.join(DEMANDS)}",
+    )
 
 
 def folder(text: str) -> Path:

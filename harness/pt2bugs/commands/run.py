@@ -20,7 +20,7 @@ from pt2bugs.commands.options import (
     add_selection,
 )
 from pt2bugs.commands.selection import open_results, select_cases, select_cells
-from pt2bugs.commands.targets import known_extras, package_sources, releases_for, run_options, targets_for
+from pt2bugs.commands.targets import in_interpreter, package_sources, releases_for, run_options, targets_for
 from pt2bugs.envs.store import Store
 from pt2bugs.errors import InputError
 from pt2bugs.results.record import Record
@@ -64,12 +64,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: Options) -> int:
     corpus, cases = select_cases(options)
     cells = select_cells(options, cases)
-    known_extras(options.extra)
     targets = _targets(options)
-    results = open_results(options)
+    results = open_results(options, options.backend)
     newest = results.load(corpus, warn)
     work = missing(targets, cells, newest.lines(), rerun=options.rerun)
-    asked = [(target, cell) for target in targets for cell in cells if belongs(cell, target.key)]
+    asked = [(target, cell) for target in targets for cell in cells if belongs(cell, target)]
     owed = sum(len(one.cells) for one in work)
     say(
         f"{len(asked)} cells in {len(targets)} environments: {len(asked) - owed} answered by the journal, {owed} to run"
@@ -113,10 +112,10 @@ def _targets(options: Options) -> list[Target]:
         if options.results is None:
             words = "name a folder for its results, with --results"
             raise InputError(f"--python-exe {options.python_exe}: is no release; {words}")
-        return [named_interpreter(options.python_exe)]
+        return in_interpreter(options, named_interpreter(options.python_exe), options.backend)
     if not options.torch:
-        return [running_interpreter()]
-    return targets_for(options, releases_for(options, options.torch))
+        return in_interpreter(options, running_interpreter(), options.backend)
+    return targets_for(options, releases_for(options, options.torch), options.backend)
 
 
 def describe(record: Record) -> str:

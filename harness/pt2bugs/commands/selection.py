@@ -160,10 +160,13 @@ def select_cells(options: SelectionOptions, cases: Sequence[Case]) -> list[Cell]
     Raises:
         NothingSelected: no selected check runs there.
     """
+    from pt2bugs.backends.reach import on_its_device, special_reaches
     from pt2bugs.case.cells import cells_of
 
     devices, backends = tuple(options.device), tuple(options.backend)
-    cells = [cell for case in cases for cell in cells_of(case, devices, backends)]
+    cells = on_its_device(
+        (cell for case in cases for cell in cells_of(case, devices, backends)), special_reaches(backends)
+    )
     if not cells:
         words = " ".join([*(f"--device {d}" for d in devices), *(f"--backend {b}" for b in backends)])
         raise NothingSelected(f"nothing selected: no check of the selected cases runs on {words}")
@@ -177,10 +180,11 @@ def results_folder() -> Path:
     return here if here.is_dir() or not installed.is_dir() else installed
 
 
-def open_results(options: ResultsOptions) -> Results:
+def open_results(options: ResultsOptions, backends: Sequence[str] = ()) -> Results:
+    """The results folder; with `backends`, also what it has of cells on them that no header names."""
     from pt2bugs.results.matrix import Results
 
-    return Results(options.results or results_folder())
+    return Results(options.results or results_folder(), backends)
 
 
 def load_lines(
@@ -191,7 +195,7 @@ def load_lines(
     Raises:
         JournalError: a journal cannot be read.
     """
-    return select_lines(options, open_results(options).load(corpus, warn).lines(), cases)
+    return select_lines(options, open_results(options, options.backend).load(corpus, warn).lines(), cases)
 
 
 def select_lines(
@@ -219,5 +223,5 @@ def load_histories(
     from pt2bugs.bisect.evidence import Evidence
     from pt2bugs.report.history import histories
 
-    evidence = Evidence.load(open_results(options), corpus, warn)
+    evidence = Evidence.load(open_results(options, options.backend), corpus, warn)
     return histories(select_lines(options, evidence.newest.lines(), cases), evidence)

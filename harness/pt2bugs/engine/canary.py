@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from pt2bugs.engine.backend import enter
 from pt2bugs.engine.observe import in_one_line
 from pt2bugs.engine.protocol import ReportPipe
 from pt2bugs.engine.warmup import cpu_name
@@ -20,6 +21,7 @@ def run_canary(request: Mapping[str, Any], pipe: ReportPipe) -> None:
     """
     try:
         pipe.start()
+        enter(request)
         pipe.send("report", _compile_something(request["device"], request["backend"], train=request["train"]))
     except BaseException as error:
         pipe.send("report", {"failed": in_one_line(error)})
@@ -61,8 +63,15 @@ def is_device_present(device: str) -> bool:
         return True
     kind = device.partition(":")[0]
     module: Any = getattr(torch, kind, None) or getattr(torch.backends, kind, None)
-    available = getattr(module, "is_available", None)
-    return bool(available and available())
+    if module is not None:
+        available = getattr(module, "is_available", None)
+        return bool(available and available())
+    # A device that a package brings, as torch_xla does, has no module in torch: only a tensor tells.
+    try:
+        torch.empty(1, device=device)
+    except Exception:
+        return False
+    return True
 
 
 def device_name(device: str) -> str:

@@ -24,6 +24,7 @@ from typing import Any
 
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.words import Outcome
+from pt2bugs.engine.backend import enter
 from pt2bugs.engine.observe import CheckTimeout, observe_exception, render
 from pt2bugs.engine.protocol import GRACE_S, ReportPipe
 
@@ -121,7 +122,8 @@ def remember_originals() -> Originals:
 def run_check(request: Mapping[str, Any], pipe: ReportPipe) -> None:
     """Run the check that the request names, and report.
 
-    The request has `path`, `check`, `arguments`, `device`, `threads`, `timeout_s` and `compiles`.
+    The request has `path`, `check`, `arguments`, `device`, `threads`, `timeout_s`, `compiles`, and `setup` where its
+    backend needs one.
     """
     seen, error = observe_check(request, pipe.start)
     pipe.send("report", {"observation": seen.as_dict(), "text": render(error) if error is not None else ""})
@@ -138,6 +140,12 @@ def observe_check(request: Mapping[str, Any], begin: Callable[[], None]) -> tupl
     """
     path: str = request["path"]
     timeout_s: float = request["timeout_s"]
+    try:
+        enter(request)
+    except BaseException as error:
+        seen = observe_exception(error, path)
+        seen.outcome, seen.message = Outcome.ERROR, f"the backend cannot be set up: {seen.message}"
+        return seen, error
     seed(request["device"], request["threads"])
     try:
         check = vars(import_file(path))[request["check"]]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from packaging.version import Version
+from pt2bugs.envs.packages import folder_word
 from pt2bugs.envs.releases import Release
 from pt2bugs.errors import InputError
 
@@ -22,16 +23,21 @@ class EnvironmentFailure(InputError):
 
 @dataclass(frozen=True)
 class Key:
-    """What makes two environments the same."""
+    """What makes two environments the same.
+
+    `extras` are names of `envs.extras`, or words of `envs.packages` for further packages; `installs` says for each of
+    those words what to install, where that is not the word itself.
+    """
 
     torch: str
     python: str
     extras: tuple[str, ...] = ()
     index: str = ""
+    installs: tuple[tuple[str, str], ...] = field(default=(), compare=False)
 
     @property
     def folder(self) -> str:
-        parts = [f"torch-{self.torch}", f"py{self.python}", *self.extras]
+        parts = [f"torch-{self.torch}", f"py{self.python}", *map(folder_word, self.extras)]
         if self.index:
             parts.append(hashlib.sha256(self.index.encode()).hexdigest()[:8])
         return "-".join(parts)

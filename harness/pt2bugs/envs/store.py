@@ -69,6 +69,9 @@ class Store:
         environment = Environment(key, path)
         requirements = [f"torch=={key.torch}", *companions(key.torch)]
         for name in key.extras:
+            if name not in EXTRAS:
+                requirements.append(dict(key.installs).get(name, name))
+                continue
             found = EXTRAS[name].requirements_for(key.torch)
             if found is None:
                 raise EnvironmentFailure(f"the extra {name!r} is not made for torch {key.torch}")

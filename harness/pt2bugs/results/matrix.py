@@ -6,6 +6,8 @@ again whenever a table is made, so that editing a `[[tool.pt2bugs.bug]]` entry n
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
@@ -15,7 +17,7 @@ from packaging.version import InvalidVersion
 from pt2bugs.case.expectation import Where, judge, public
 from pt2bugs.case.model import Case
 from pt2bugs.case.observation import Observation
-from pt2bugs.case.words import Verdict
+from pt2bugs.case.words import EXTRAS, Verdict
 from pt2bugs.results.journal import Warn, journal_files, read_journal
 from pt2bugs.results.record import Record
 
@@ -77,6 +79,16 @@ def where_of(record: Record) -> Where:
     )
 
 
+def is_own(record: Record, case: Case | None) -> bool:
+    """Whether a line is the corpus's own: of a backend that its header names, without packages that a user named."""
+    return case is None or (record["backend"] in case.backends and set(record["extras"]) <= set(EXTRAS))
+
+
+def backend_folder(name: str) -> str:
+    """The name of a backend as that of a folder; a backend may be named by a dotted path, or by anything."""
+    return name if re.fullmatch(r"[\w+-][\w.+-]*", name) else f"backend-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
 class Consumer(Protocol):
     """Takes the lines of a journal one by one."""
 
@@ -131,11 +143,29 @@ def _judge(record: Record, case: Case | None) -> Record:
 
 
 class Results:
-    """A results folder: `journal/*.jsonl` and the tables derived from it."""
+    """A results folder: `journal/*.jsonl` and the tables derived from it.
 
-    def __init__(self, folder: Path) -> None:
+    Lines of a backend that no header names are no answers about the corpus. They have a results folder of their own
+    below, `backends/NAME/`, and are read only where that backend is asked for.
+
+    Args:
+        backends: those whose own folders are read, too.
+    """
+
+    def __init__(self, folder: Path, backends: Iterable[str] = ()) -> None:
         self.folder = folder
         self.journal_folder = folder / "journal"
+        self.backends = tuple(dict.fromkeys(backends))
+
+    def folder_of_backend(self, name: str) -> Path:
+        """The results folder of the cells that are not the corpus's own."""
+        return self.folder / "backends" / backend_folder(name)
+
+    def journal_folder_of(self, record: Record, case: Case | None) -> Path:
+        """Where a line of that case is kept."""
+        if is_own(record, case):
+            return self.journal_folder
+        return self.folder_of_backend(record["backend"]) / "journal"
 
     def read(self, consumers: Iterable[Consumer], warn: Warn) -> None:
         """Hand every line of the journal to every consumer.
@@ -144,7 +174,9 @@ class Results:
             JournalError: a journal cannot be read, or is of a newer schema.
         """
         takers = [consumer.add for consumer in consumers]
-        for record in read_journal(journal_files(self.journal_folder, warn), warn):
+        folders = [self.journal_folder, *(self.folder_of_backend(name) / "journal" for name in self.backends)]
+        files = [file for folder in folders for file in journal_files(folder, warn)]
+        for record in read_journal(files, warn):
             for take in takers:
                 take(record)
 
@@ -166,6 +198,14 @@ class Results:
         """
         from pt2bugs.results.tables import cells_table, matrix_table, write_csv
 
-        cells = cells_table(newest.lines())
-        write_csv(cells, self.folder / "cells.csv")
-        write_csv(matrix_table(cells, newest.cases.values()), self.folder / "matrix.csv")
+        parts: dict[Path, dict[CellKey, Record]] = {self.folder: {}}
+        for key, record in newest.lines().items():
+            own = is_own(record, newest.cases.get(key.case))
+            folder = self.folder if own else self.folder_of_backend(key.backend)
+            parts.setdefault(folder, {})[key] = record
+        read = {self.folder, *map(self.folder_of_backend, self.backends)}
+        for folder, lines in parts.items():
+            if folder in read:
+                cells = cells_table(lines)
+                write_csv(cells, folder / "cells.csv")
+                write_csv(matrix_table(cells, newest.cases.values()), folder / "matrix.csv")

@@ -9,17 +9,18 @@ import platform
 import signal
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any
 
 from packaging.version import Version
-from pt2bugs.case.cells import Cell
+from pt2bugs.case.cells import Cell, unclaimed
 from pt2bugs.case.expectation import Judgement, Where, elsewhere, is_available, judge, public
 from pt2bugs.case.observation import MESSAGE_LIMIT, OUTPUT_LIMIT, Observation, bounded
 from pt2bugs.case.words import EXPECTED, Outcome, Verdict
 from pt2bugs.engine import warmup
+from pt2bugs.engine.backend import BackendSetup
 from pt2bugs.engine.client import Engine, EngineError, Worker
 from pt2bugs.engine.normalize import Normalizer
 from pt2bugs.engine.protocol import (
@@ -52,6 +53,7 @@ class MeasureOptions:
         torch: the only release that is measured; empty: whichever there is.
         python: its version, for lines of an environment that does not start.
         build: what tells this build of torch from others, where it does not stand for a release.
+        setups: how backends are reached that torch does not find by their name alone, by name.
     """
 
     run_id: str
@@ -63,6 +65,7 @@ class MeasureOptions:
     python: str = field(default_factory=platform.python_version)
     extras: tuple[str, ...] = ()
     build: str = ""
+    setups: Mapping[str, BackendSetup] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -140,6 +143,9 @@ class Measuring:
             return Observation(Outcome.SKIP, message=f"needs torch {case.requires_torch}"), ""
         if why := elsewhere(case, cell.check.name, self._where(cell)):
             return Observation(Outcome.SKIP, message=why), ""
+        setup = self.options.setups.get(cell.backend)
+        if why := unclaimed(cell, setup.not_claimed if setup else ()):
+            return Observation(Outcome.SKIP, message=why), ""
         canary = self._canary(cell.device, cell.backend, worker)
         if canary.outcome is not Outcome.PASS:
             return Observation(canary.outcome, message=canary.words), ""
@@ -175,7 +181,7 @@ class Measuring:
             raise OtherTorchError(words)
 
     def _request(self, cell: Cell, timeout_s: float) -> dict[str, Any]:
-        given = {"device": cell.device, "backend": cell.backend}
+        given = {"device": cell.device, **self._backend(cell.backend)}
         return {
             "kind": "check",
             "path": str(cell.case.path.resolve()),
@@ -187,7 +193,13 @@ class Measuring:
             "compiles": cell.case.compiles,
             "isolation": cell.case.isolation,
             "env": dict(cell.case.env),
+            "setup": given["setup"],
         }
+
+    def _backend(self, name: str) -> dict[str, Any]:
+        """What torch.compile gets for a backend, and what must be imported and set before."""
+        setup = self.options.setups.get(name)
+        return {"backend": setup.backend, "setup": setup.request()} if setup else {"backend": name, "setup": None}
 
     def _canary(self, device: str, backend: str, worker: Worker) -> _CanaryResult:
         with self._lock:
@@ -200,7 +212,7 @@ class Measuring:
 
     def _run_canary(self, device: str, backend: str, worker: Worker) -> _CanaryResult:
         known = warmup.is_known(self.facts, device, backend)
-        request = {"kind": "canary", "device": device, "backend": backend, "train": not known}
+        request = {"kind": "canary", "device": device, "train": not known, **self._backend(backend)}
         try:
             ended = worker.run(request, Limits(START_S, None))
         except EngineError as error:

@@ -17,6 +17,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from pt2bugs.case.cells import Cell
+from pt2bugs.case.model import Case
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.words import Outcome, Verdict
 from pt2bugs.engine.client import Engine, EngineError, EngineSettings
@@ -57,6 +58,7 @@ class Runner:
         self.results, self.store, self.options, self.progress = results, store, options, progress
         self.record = record
         self.run_id = new_run_id()
+        self._cases: dict[str, Case] = {}
         self._stopping = threading.Event()
         self._changed = threading.Condition()
         self._has_told_removed = False
@@ -69,6 +71,7 @@ class Runner:
             KeyboardInterrupt: the user stopped it; what had finished is in the journal.
         """
         self._require_writable()
+        self._cases = {cell.case.id: cell.case for one in work for cell in one.cells}
         self.progress.total(sum(len(one.cells) for one in work))
         jobs = max(1, min(self.options.jobs, sum(len(one.cells) for one in work)))
         # Installed ahead: one environment more than run at once, so that the disk never holds them all.
@@ -142,9 +145,9 @@ class Runner:
         for one in environments:
             one.stop()
 
-    def journal_path(self, target: Target) -> Path:
-        """The journal of an environment."""
-        return self.results.journal_folder / f"{target.key.folder}.jsonl"
+    def journal_path(self, target: Target, record: Record) -> Path:
+        """The journal that a line of an environment goes to."""
+        return self.results.journal_folder_of(record, self._cases.get(record["case"])) / f"{target.key.folder}.jsonl"
 
     def talk(self, text: str) -> None:
         """Say something to the user."""
@@ -177,7 +180,7 @@ class _EnvironmentRun:
         self._jobs = 0
         self._lock = threading.Lock()
         self._measuring: Measuring | None = None
-        self._journal: JournalWriter | None = None
+        self._journals: dict[Path, JournalWriter] = {}
         self._held = contextlib.ExitStack()
         self._began = 0.0
 
@@ -251,6 +254,8 @@ class _EnvironmentRun:
             python=python,
             threads=options.threads,
             targets=tuple(sorted({(cell.device, cell.backend) for cell in self.work.cells})),
+            imports=target.setup.imports if target.setup else (),
+            env=target.setup.env if target.setup else {},
             keeps_python_path=made is None,
         )
         return Measuring(
@@ -264,23 +269,25 @@ class _EnvironmentRun:
                 python=target.key.python,
                 extras=target.key.extras,
                 build=target.build,
+                setups={target.setup.name: target.setup} if target.setup else {},
             ),
         )
 
     def _add(self, record: Record, *, final: bool) -> None:
         with self._lock:
-            if self._journal is None:
-                self._journal = JournalWriter(self._runner.journal_path(self.work.target))
-                self._held.callback(self._close_journal)
-            self._journal.append(record)
+            path = self._runner.journal_path(self.work.target, record)
+            if path not in self._journals:
+                if not self._journals:
+                    self._held.callback(self._close_journals)
+                self._journals[path] = JournalWriter(path)
+            self._journals[path].append(record)
         self._runner.add(record, final=final)
         if self._measuring is not None:
             self._runner.tell_removed(self._measuring.engine.removed)
 
-    def _close_journal(self) -> None:
-        if self._journal is not None:
-            self._journal.close()
-            self._journal = None
+    def _close_journals(self) -> None:
+        while self._journals:
+            self._journals.popitem()[1].close()
 
     def _fail(self, words: str) -> None:
         with self._lock:

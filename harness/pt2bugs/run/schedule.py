@@ -8,7 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pt2bugs.case.cells import Cell
+from pt2bugs.case.cells import NOT_CLAIMED, Cell, unclaimed
+from pt2bugs.case.words import Outcome
+from pt2bugs.engine.backend import BackendSetup
 from pt2bugs.envs.environment import Key
 from pt2bugs.results.matrix import CellKey, is_complete
 from pt2bugs.results.record import Record
@@ -18,15 +20,21 @@ from pt2bugs.results.record import Record
 class Target:
     """An environment to run in: one to be made from its key, or an interpreter that exists (`python` set).
 
-    `build` tells a build of torch from others, where the interpreter does not stand for a release.
+    `build` tells a build of torch from others, where the interpreter does not stand for a release. With a `setup` it is
+    there for the cells of that backend alone; without, for those of all backends but `others`, which have targets of
+    their own.
     """
 
     key: Key
     python: Path | None = None
     build: str = ""
+    setup: BackendSetup | None = None
+    others: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
         name = f"torch {self.build or self.key.torch}"
+        if self.setup is not None:
+            return f"{name} {self.setup.name}"
         return name + "".join(f" +{extra}" for extra in self.key.extras)
 
 
@@ -53,7 +61,12 @@ class Work:
 def answered(lines: Mapping[CellKey, Record], target: Target, cell: Cell) -> Record | None:
     """The journal line that makes running the cell unnecessary, if there is one."""
     record = line_of(lines, target, cell)
-    return record if record is not None and is_complete(record) else None
+    if record is None or not is_complete(record):
+        return None
+    # What a backend claims may have changed since.
+    claim = unclaimed(cell, target.setup.not_claimed if target.setup else ())
+    was_claim = record["outcome"] == Outcome.SKIP and record["message"].startswith(NOT_CLAIMED)
+    return record if (record["message"] == claim if claim or was_claim else True) else None
 
 
 def line_of(lines: Mapping[CellKey, Record], target: Target, cell: Cell) -> Record | None:
@@ -63,12 +76,16 @@ def line_of(lines: Mapping[CellKey, Record], target: Target, cell: Cell) -> Reco
     return record if record is not None and record.get("build", "") == target.build else None
 
 
-def belongs(cell: Cell, key: Key) -> bool:
+def belongs(cell: Cell, target: Target) -> bool:
     """Whether a cell is run in that environment.
 
-    An environment with extras is there for the cases that need them; all others are answered without.
+    An environment with extras is there for the cases that need them, and for the backend that it was made for; all
+    others are answered without.
     """
-    return cell.case.extra in key.extras if key.extras else not cell.case.extra
+    extras = target.key.extras
+    if target.setup is not None:
+        return cell.backend == target.setup.name and cell.case.extra in ("", *extras)
+    return cell.backend not in target.others and (cell.case.extra in extras if extras else not cell.case.extra)
 
 
 def missing(
@@ -77,9 +94,7 @@ def missing(
     """What is to be run: per target the cells that the journal does not answer, empty ones left out."""
     work = []
     for target in targets:
-        wanted = [
-            cell for cell in cells if belongs(cell, target.key) and (rerun or answered(lines, target, cell) is None)
-        ]
+        wanted = [cell for cell in cells if belongs(cell, target) and (rerun or answered(lines, target, cell) is None)]
         if wanted:
             work.append(Work(target, wanted))
     return work

@@ -1,0 +1,296 @@
+"""`pt2bugs backend NAME`: the traps that a torch.compile backend falls into, its own and inherited."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timezone
+from pathlib import Path
+
+from packaging.version import Version
+
+from pt2bugs.backends import baseline as base
+from pt2bugs.backends.known import REFERENCES, known_backends
+from pt2bugs.backends.reach import Reach, on_its_device, reach_of
+from pt2bugs.backends.report import TITLES, Answer, Group, answer_for, by_component, by_demand, counts, reference_lines
+from pt2bugs.case.cells import Cell, cells_of
+from pt2bugs.case.model import Case
+from pt2bugs.commands import OK, UNEXPECTED
+from pt2bugs.commands.console import print_json, say, warn
+from pt2bugs.commands.options import (
+    ResultsOptions,
+    RunningOptions,
+    SelectionOptions,
+    add_results,
+    add_run,
+    add_selection,
+)
+from pt2bugs.commands.selection import open_results, select_cases
+from pt2bugs.commands.targets import package_sources, run_options
+from pt2bugs.envs.environment import Key, choose_python
+from pt2bugs.envs.releases import Release, known_releases, select_releases
+from pt2bugs.envs.store import Store
+from pt2bugs.errors import InputError, NothingSelected
+from pt2bugs.results.matrix import CellKey
+from pt2bugs.results.record import Record
+from pt2bugs.run.interpreter import named_interpreter, running_interpreter
+from pt2bugs.run.progress import progress_of_cells
+from pt2bugs.run.runner import Runner
+from pt2bugs.run.schedule import Target, line_of, missing
+
+_DIFFS = ("text", "markdown", "annotations")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(SelectionOptions, ResultsOptions, RunningOptions):
+    """What the command takes."""
+
+    name: str
+    torch: str | None = None
+    python_exe: Path | None = None
+    offline: bool = False
+    rerun: bool = False
+    baseline: Path | None = None
+    update_baseline: bool = False
+    diff: str = "text"
+    json: bool = False
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    names = ", ".join(known_backends())
+    parser.add_argument("name", metavar="NAME", help=f"a torch.compile backend; known: {names}")
+    add_selection(parser, backend=False)
+    add_results(parser)
+    add_run(parser)
+    parser.add_argument("--torch", metavar="R", help="the torch release; default: the newest that the backend is for")
+    parser.add_argument(
+        "--python-exe",
+        type=Path,
+        metavar="PATH",
+        help="measure the torch and the backend that this interpreter has",
+    )
+    parser.add_argument("--offline", action="store_true", help="answer from the journal alone, run nothing")
+    parser.add_argument("--rerun", action="store_true", help="run also what the journal answers")
+    parser.add_argument("--baseline", type=Path, metavar="FILE", help="known failures: exit 1 only for what differs")
+    parser.add_argument("--update-baseline", action="store_true", help="write what was seen to the baseline")
+    parser.add_argument("--diff", choices=_DIFFS, default="text", help="how differences from the baseline are shown")
+    parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+
+
+def run(options: Options) -> int:
+    if options.update_baseline and options.baseline is None:
+        raise InputError("--update-baseline writes a file: name it with --baseline FILE")
+    known = _read_baseline(options)
+    corpus, cases = select_cases(options)
+    reach = reach_of(options.name, options.packages, options.imports, options.not_claimed)
+    cells = on_its_device(_cells(options, cases, [options.name]), {options.name: reach})
+    references = _cells(options, cases, [name for name in REFERENCES if name != options.name])
+    if not cells:
+        raise NothingSelected(f"nothing selected: no check of the selected cases runs on the backend {options.name}")
+    results = open_results(options, (options.name, *REFERENCES))
+    newest = results.load(corpus, warn)
+    lines = newest.lines()
+    mine, plain = _targets(options, reach, cells, lines)
+    failures = []
+    if not options.offline:
+        work = missing([mine, plain], [*cells, *references], lines, rerun=options.rerun)
+        say(f"{mine}: {sum(len(one.cells) for one in work)} cells to run")
+        with progress_of_cells() as progress:
+            store = Store(package_sources(options))
+            Runner(results, store, run_options(options), progress, record=newest.add).run(work)
+        if work:
+            results.derive(newest)
+        failures = [f"{one.target}: {one.failure}" for one in work if one.failure]
+        lines = newest.lines()
+    others = reference_lines(
+        record for cell in references if (record := line_of(lines, plain, cell)) and record["verdict"] != "error"
+    )
+    answers = [
+        answer_for(
+            cell,
+            line_of(lines, mine, cell),
+            others.get((cell.case.id, cell.check.name), {}),
+            reach.setup.not_claimed,
+        )
+        for cell in cells
+    ]
+    torch = mine.build or mine.key.torch
+    if options.json:
+        shown = [one.as_dict(_reproduce(one.cell, mine, options)) for one in answers]
+        summary = {"groups": counts(answers), "components": by_component(answers), "demands": by_demand(answers)}
+        print_json(
+            {"torch": torch, "backend": options.name, "packages": list(mine.key.extras), "cells": shown} | summary
+        )
+    elif known is None or options.diff == "text":
+        _print(answers, options, mine)
+    for failure in failures:
+        say(failure)
+    if known is None or options.baseline is None:
+        own = any(one.group is Group.ONLY_YOURS for one in answers)
+        return UNEXPECTED if own or failures or not _has_answer(answers) else OK
+    differs = _compare_with_baseline(options, known, answers, options.baseline)
+    return UNEXPECTED if differs or failures or not _has_answer(answers) else OK
+
+
+def _has_answer(answers: Iterable[Answer]) -> bool:
+    """Whether the backend answered at all. If its canary failed, it did not."""
+    return any(one.group not in (Group.CANNOT_SAY, Group.NOT_CLAIMED) for one in answers)
+
+
+def _cells(options: Options, cases: Sequence[Case], backends: Sequence[str]) -> list[Cell]:
+    return [cell for case in cases for cell in cells_of(case, tuple(options.device), tuple(backends))]
+
+
+# --- where it is measured -----------------------------------------------------------------------------
+
+
+def _targets(
+    options: Options, reach: Reach, cells: Sequence[Cell], lines: dict[CellKey, Record]
+) -> tuple[Target, Target]:
+    """The target of the backend, and that of the backends it is compared with: the same torch without its packages."""
+    others = frozenset({reach.name})
+    if options.python_exe is not None or (
+        not options.offline and options.torch is None and reach.known is None and not options.packages
+    ):
+        if options.torch or options.packages:
+            raise InputError("--python-exe names an interpreter that has torch and the backend: leave out the rest")
+        if options.python_exe and options.results is None:
+            words = "is no release; name a folder for its results, with --results"
+            raise InputError(f"--python-exe {options.python_exe}: {words}")
+        there = named_interpreter(options.python_exe) if options.python_exe else running_interpreter()
+        without = replace(there, key=replace(there.key, extras=()), others=others)
+        return replace(there, setup=reach.setup), without
+    release = _offline_release(options, reach, cells, lines) if options.offline else _release(options, reach)
+    index = package_sources(options).index or ""
+    key = Key(str(release), _python_for(options, release, lines), reach.extras, index, reach.installs)
+    return Target(key, setup=reach.setup), Target(replace(key, extras=(), installs=()), others=others)
+
+
+def _python_for(options: Options, release: Release, lines: dict[CellKey, Record]) -> str:
+    if release.pythons:
+        return choose_python(release, options.python)
+    there = {key.python for key in lines if key.torch == str(release) and key.backend == options.name}
+    return options.python or max(there, key=Version, default="")
+
+
+def _release(options: Options, reach: Reach) -> Release:
+    releases = known_releases(package_sources(options), warn)
+    if options.torch:
+        chosen = select_releases([options.torch], releases)[-1]
+        if not reach.supports(str(chosen)) and reach.known:
+            raise InputError(
+                f"{options.name}: is for torch {reach.known.torch}, not {chosen}; --with names other packages"
+            )
+        return chosen
+    fitting = [one for one in releases if reach.supports(str(one)) and not one.version.is_prerelease]
+    if not fitting:
+        raise InputError(f"{options.name}: the package index has no torch release that it is for")
+    return fitting[-1]
+
+
+def _offline_release(options: Options, reach: Reach, cells: Sequence[Cell], lines: dict[CellKey, Record]) -> Release:
+    wanted, extras = {cell.key for cell in cells}, "+".join(reach.extras)
+    there = {Version(key.torch) for key in lines if key[:4] in wanted and key.extras == extras and key.torch}
+    if options.torch:
+        there = {version for version in there if str(version) == options.torch}
+    if not there:
+        words = f" on torch {options.torch}" if options.torch else ""
+        raise InputError(f"{options.name}: the journal has no line of it{words}; without --offline it is run")
+    return Release(max(there), ())
+
+
+# --- the answer ---------------------------------------------------------------------------------------
+
+
+def _reproduce(cell: Cell, target: Target, options: Options) -> str:
+    """The command that runs the cell again."""
+    words = ["pt2bugs", "run", cell.case.id, "--backend", cell.backend]
+    if target.python is None:
+        words += ["--torch", target.key.torch]
+    elif options.python_exe:
+        words += ["--python-exe", str(options.python_exe), "--results", str(options.results or "results")]
+    for option, values in (("--with", options.packages), ("--import", options.imports), ("--cases", options.cases)):
+        words += [word for value in values for word in (option, str(value))]
+    return shlex.join([*words, "--rerun"])
+
+
+def _print(answers: Sequence[Answer], options: Options, target: Target) -> None:
+    with_ = f" with {', '.join(target.key.extras)}" if target.key.extras else ""
+    print(f"{options.name} on torch {target.build or target.key.torch}{with_}: {len(answers)} cells")
+    for group, title in TITLES.items():
+        found = [one for one in answers if one.group is group]
+        if not found:
+            continue
+        print(f"\n{title} ({len(found)})")
+        if group is Group.PASSES:
+            continue
+        if group is Group.NOT_CLAIMED:
+            for one in found:
+                print(f"  {one.name}  {one.why}")
+            continue
+        # An environment that is broken says the same of every cell.
+        said: dict[str, list[Answer]] = {}
+        for one in found:
+            said.setdefault(one.why, []).append(one)
+        for why, alike in said.items():
+            if group is Group.CANNOT_SAY and len(alike) > 1:
+                print(f"  {len(alike)} cells: {why[:400]}")
+                continue
+            for one in alike:
+                print(f"  {one.name}  {one.cell.case.title}")
+                print(f"    issue:     {one.cell.case.issue}")
+                print(f"    seen:      {why[:300]}")
+                print(f"    reproduce: {_reproduce(one.cell, target, options)}")
+    for what, table in (("component", by_component(answers)), ("demand", by_demand(answers))):
+        if table:
+            width = max(len(what), *map(len, table))
+            heads = [str(group) for group in Group]
+            print(f"\n{what:{width}}  {'  '.join(heads)}")
+            for word, row in table.items():
+                print(f"{word:{width}}  {'  '.join(f'{row[head]:{len(head)}}' for head in heads)}")
+
+
+# --- the baseline -------------------------------------------------------------------------------------
+
+
+def _read_baseline(options: Options) -> dict[base.CellName, base.Known] | None:
+    if options.baseline is None:
+        return None
+    if options.update_baseline and not options.baseline.exists():
+        return {}
+    return base.read_baseline(options.baseline)
+
+
+def _compare_with_baseline(
+    options: Options, known: dict[base.CellName, base.Known], answers: Sequence[Answer], path: Path
+) -> bool:
+    """Show what differs, and write the file if asked to; whether anything differs."""
+    records = {
+        one.cell.key: one.record for one in answers if one.record is not None and one.group is not Group.NOT_CLAIMED
+    }
+    found = base.differences(known, records, _today())
+    text = ""
+    if options.diff == "markdown":
+        text = base.as_markdown(found, {one.cell.case.id: one.cell.case.issue for one in answers})
+    elif options.diff == "annotations":
+        places = {
+            (one.cell.case.id, one.cell.check.name): (one.cell.case.path.as_posix(), one.cell.check.line)
+            for one in answers
+        }
+        text = base.as_annotations(found, places)
+    elif found:
+        text = f"\nagainst {path} ({len(found)})\n{base.as_text(found)}"
+    if text and not options.json:
+        print(text)
+    say(f"{path}: {len(found)} of {len(records)} cells differ" if found else f"{path}: nothing differs")
+    if options.update_baseline:
+        base.write_baseline(path, base.updated(known, records).values())
+        say(f"{path}: written")
+        return False
+    return bool(found)
+
+
+def _today() -> date:
+    return datetime.now(timezone.utc).date()

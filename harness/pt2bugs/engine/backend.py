@@ -1,0 +1,58 @@
+"""What a cell needs so that `torch.compile(backend=NAME)` finds its backend: modules that register it, and settings.
+
+Runs in the cell's process, so that a setting made for one cell is never seen by another.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class BackendSetup:
+    """How a backend is reached.
+
+    Args:
+        name: its name in the journal, such as ``inductor-cpp-wrapper``.
+        backend: what `torch.compile` gets for it, such as ``inductor``.
+        imports: modules whose import registers it.
+        env: variables to be set before torch is imported.
+        settings: values of attributes, by dotted module.
+        device: the device that replaces the CPU in its cells; empty if it compiles for the CPU itself.
+        not_claimed: what it does not claim to do, in the words of `demands`.
+    """
+
+    name: str
+    backend: str
+    imports: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    device: str = ""
+    not_claimed: tuple[str, ...] = ()
+
+    def request(self) -> dict[str, Any]:
+        """What goes into a request, for `enter` in the cell's process."""
+        return {"imports": list(self.imports), "settings": {name: dict(one) for name, one in self.settings.items()}}
+
+
+def enter(request: Mapping[str, Any]) -> None:
+    """Import and set what the backend of the request needs.
+
+    Raises:
+        Exception: whatever an import raises; AttributeError: this torch does not have the setting.
+    """
+    wanted: Mapping[str, Any] = request.get("setup") or {}
+    for name in wanted.get("imports", ()):
+        importlib.import_module(name)
+    for name, values in wanted.get("settings", {}).items():
+        module = importlib.import_module(name)
+        for attribute, value in values.items():
+            *path, last = attribute.split(".")
+            target: Any = module
+            for part in path:
+                target = getattr(target, part)
+            getattr(target, last)  # a setting that this torch does not know would be made in vain
+            setattr(target, last, value)

@@ -1,0 +1,54 @@
+"""Packages that a user names beside torch, with ``--with``: what tells two of them apart, and what uv installs."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+from packaging.requirements import InvalidRequirement, Requirement
+from pt2bugs.errors import InputError
+
+_LEFT_OUT = frozenset({".git", "__pycache__", "build", "dist", ".venv", ".mypy_cache", ".ruff_cache", ".pytest_cache"})
+_PLAIN = re.compile(r"[a-z0-9]+")
+
+
+def package_word(text: str) -> tuple[str, str]:
+    """The word that stands for a requirement or a path in keys and journals, and what uv gets for it.
+
+    A path becomes its last part and a digest of what is there: a wheel that was built again is another package.
+
+    Raises:
+        InputError: it is neither a requirement nor a file or folder.
+    """
+    path = Path(text)
+    if path.exists():
+        return f"{path.resolve().name}@{_digest_of(path)}", str(path.resolve())
+    try:
+        return str(Requirement(text)).replace(" ", ""), text
+    except InvalidRequirement:
+        words = "is neither a requirement, such as openvino==2026.4.1, nor a wheel or folder that is there"
+        raise InputError(f"--with {text}: {words}") from None
+
+
+def folder_word(word: str) -> str:
+    """The word as part of a folder's name."""
+    if _PLAIN.fullmatch(word):
+        return word
+    name = re.split(r"[^A-Za-z0-9_.-]|-\d", word, maxsplit=1)[0][:40]
+    return f"{name}-{hashlib.sha256(word.encode()).hexdigest()[:8]}"
+
+
+def _digest_of(path: Path) -> str:
+    digest = hashlib.sha256()
+    if path.is_file():
+        with path.open("rb") as file:
+            while chunk := file.read(1 << 20):
+                digest.update(chunk)
+        return digest.hexdigest()[:8]
+    for file_ in sorted(path.rglob("*")):
+        parts = file_.relative_to(path).parts
+        if file_.is_file() and not any(part in _LEFT_OUT or part.endswith(".egg-info") for part in parts):
+            stat = file_.stat()
+            digest.update(f"{parts} {stat.st_size} {stat.st_mtime_ns}\0".encode())
+    return digest.hexdigest()[:8]

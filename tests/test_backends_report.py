@@ -1,0 +1,185 @@
+"""What a cell says about a backend, and what differs from a baseline, by records alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date, datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pt2bugs.backends import baseline as base
+from pt2bugs.backends.identity import failure_of, is_same
+from pt2bugs.backends.known import known_backends
+from pt2bugs.backends.reach import on_its_device, reach_of, special_reaches
+from pt2bugs.backends.report import Group, answer_for
+from pt2bugs.case.cells import Cell, cells_of
+from pt2bugs.case.header import parse_case
+from pt2bugs.case.observation import Observation
+from pt2bugs.case.words import DEMANDS, EXTRAS, Outcome, Verdict
+from pt2bugs.envs.packages import folder_word, package_word
+from pt2bugs.errors import InputError
+from pt2bugs.results.record import Record, new_record
+from suite import case_text
+
+PROGRAM = "def test_it(device, backend):\n    pass\n"
+RAISED: dict[str, Any] = {"error_type": "RuntimeError", "message": "cannot lower aten.foo with 3 inputs"}
+
+
+@pytest.fixture
+def cell(tmp_path: Path) -> Cell:
+    return _cell(tmp_path, demands=["training"])
+
+
+def _cell(folder: Path, **settings: Any) -> Cell:
+    path = folder / "one.py"
+    path.write_text(case_text(PROGRAM, **settings))
+    (cell,) = cells_of(parse_case(path), (), ("mine",))
+    return cell
+
+
+def line(cell: Cell, outcome: Outcome, backend: str = "mine", verdict: Verdict = Verdict.FAIL, **seen: Any) -> Record:
+    facts = {"torch": "2.13.0", "python": "3.11.7"}
+    now = datetime(2026, 1, 1, tzinfo=timezone.utc)
+    one = replace(cell, backend=backend)
+    return new_record(one, Observation(outcome, **seen), verdict, facts, run_id="r", started=now, extras=())
+
+
+def group(cell: Cell, mine: Record | None, *, claims: bool = True, **others: Record) -> Group:
+    return answer_for(cell, mine, others, () if claims else ("training",)).group
+
+
+def test_only_yours_needs_a_pass_of_the_layers_above(cell: Cell) -> None:
+    fails, passes = line(cell, Outcome.RAISE, **RAISED), line(cell, Outcome.PASS)
+    assert group(cell, fails, eager=passes, aot_eager=passes, inductor=passes) is Group.ONLY_YOURS
+    assert group(cell, fails, eager=passes, aot_eager=passes, inductor=fails) is Group.ONLY_YOURS
+    assert group(cell, fails, eager=passes) is Group.CANNOT_SAY
+    assert group(cell, fails) is Group.CANNOT_SAY
+    assert group(cell, fails, eager=passes, aot_eager=line(cell, Outcome.ERROR)) is Group.CANNOT_SAY
+
+
+def test_inherited_is_by_identity(cell: Cell) -> None:
+    fails, passes = line(cell, Outcome.RAISE, **RAISED), line(cell, Outcome.PASS)
+    other = line(cell, Outcome.RAISE, error_type="KeyError", message="x")
+    wrapped = line(
+        cell,
+        Outcome.RAISE,
+        error_type="torch._dynamo.exc.BackendCompilerFailed",
+        message="backend='aot_eager' raised:\nRuntimeError: cannot lower aten.foo with 7 inputs\n\nSet TORCH...",
+    )
+    assert group(cell, fails, eager=passes, aot_eager=fails) is Group.INHERITED
+    assert group(cell, fails, eager=passes, aot_eager=wrapped) is Group.INHERITED
+    assert group(cell, fails, eager=other, aot_eager=fails) is Group.CANNOT_SAY
+    assert not is_same(fails, line(cell, Outcome.CRASH, signal="SIGABRT"))
+    assert failure_of(passes) is None
+
+
+def test_the_documented_bug_is_the_same_failure_in_other_words(tmp_path: Path) -> None:
+    cell = _cell(tmp_path, bugs=[{"outcome": "raise", "match": "aten.foo"}])
+    one = line(cell, Outcome.RAISE, error_type="RuntimeError", message="cannot lower aten.foo")
+    other = line(cell, Outcome.RAISE, error_type="torch.Unsupported", message="no meta kernel for aten.foo")
+    assert group(cell, one, eager=other) is Group.INHERITED
+
+
+def test_the_other_groups(cell: Cell) -> None:
+    fails, passes = line(cell, Outcome.RAISE, **RAISED), line(cell, Outcome.PASS)
+    assert group(cell, passes, inductor=fails) is Group.NOT_YOURS
+    assert group(cell, passes, inductor=passes) is Group.PASSES
+    assert group(cell, fails, claims=False, aot_eager=passes) is Group.NOT_CLAIMED
+    for mine in (
+        None,
+        line(cell, Outcome.SKIP),
+        line(cell, Outcome.ERROR),
+        line(cell, Outcome.PASS, verdict=Verdict.FLAKY),
+    ):
+        assert group(cell, mine, aot_eager=passes) is Group.CANNOT_SAY
+
+
+def test_a_case_about_the_backend_itself_is_its_own(tmp_path: Path) -> None:
+    cell = _cell(tmp_path, backends=["mine"])
+    assert group(cell, line(cell, Outcome.WRONG)) is Group.ONLY_YOURS
+
+
+def test_the_known_backends_are_described_in_words_that_exist() -> None:
+    for name, known in known_backends().items():
+        assert known.setup.name == name
+        assert set(known.setup.not_claimed) <= set(DEMANDS)
+        assert not known.extra or known.extra in EXTRAS
+        assert known.about
+        for package in known.packages:
+            assert package_word(package)[0]
+    assert known_backends()["openvino"].supports("2.13.0")
+    assert not known_backends()["ipex"].supports("2.9.0")
+
+
+def test_what_a_user_says_counts_before_what_is_known(tmp_path: Path, cell: Cell) -> None:
+    assert reach_of("openvino").extras == known_backends()["openvino"].packages
+    own = reach_of("openvino", ["openvino==2099.1"], ["mine"])
+    assert (own.extras, own.setup.imports, own.supports("2.0.0")) == (("openvino==2099.1",), ("mine",), True)
+    assert special_reaches(["inductor", "eager", "elsewhere"]) == {}
+    assert on_its_device([replace(cell, backend="openxla")], special_reaches(["openxla"]))[0].device == "xla"
+    with pytest.raises(InputError, match="--with is for one backend"):
+        special_reaches([], ["x"])
+    with pytest.raises(InputError, match="neither a requirement"):
+        package_word(str(tmp_path / "no such thing"))
+
+
+def test_a_wheel_that_was_built_again_is_another_package(tmp_path: Path) -> None:
+    wheel = tmp_path / "mine-1.0-py3-none-any.whl"
+    wheel.write_bytes(b"one")
+    first, installed = package_word(str(wheel))
+    wheel.write_bytes(b"two")
+    assert first != package_word(str(wheel))[0]
+    assert installed == str(wheel)
+    assert str(tmp_path) not in first
+    assert folder_word("turbine") == "turbine"
+    assert folder_word(first) != folder_word(package_word(str(wheel))[0])
+
+
+def test_a_baseline_is_read_back_as_it_was_written(tmp_path: Path, cell: Cell) -> None:
+    path = tmp_path / "known.toml"
+    failing = {cell.key: line(cell, Outcome.RAISE, error_type="RuntimeError", message='say "no" \\ to\x7f this')}
+    entries = base.updated({}, failing)
+    kept = {key: replace(one, reason="ours", until=date(2026, 6, 1)) for key, one in entries.items()}
+    base.write_baseline(path, kept.values())
+    assert base.read_baseline(path) == kept
+    assert base.differences(kept, failing, date(2026, 5, 31)) == []
+    assert [one.change for one in base.differences(kept, failing, date(2026, 6, 1))] == [base.Change.EXPIRED]
+    assert base.updated(kept, failing) == kept
+    assert base.updated(kept, {cell.key: line(cell, Outcome.PASS)}) == {}
+
+
+def test_a_cell_that_gives_no_answer_is_not_gone(cell: Cell) -> None:
+    known = base.updated({}, {cell.key: line(cell, Outcome.RAISE, **RAISED)})
+    today = date(2026, 1, 1)
+    assert base.differences(known, {cell.key: line(cell, Outcome.SKIP)}, today) == []
+    assert base.differences(known, {}, today) == []
+    (gone,) = base.differences(known, {cell.key: line(cell, Outcome.PASS)}, today)
+    assert gone.change is base.Change.GONE
+    (other,) = base.differences(known, {cell.key: line(cell, Outcome.WRONG, error_type="AssertionError")}, today)
+    assert other.change is base.Change.DIFFERENT
+    assert (
+        base.as_annotations([gone, other], {cell.key[:2]: ("a,b.py", 7)})
+        .splitlines()[1]
+        .startswith("::error file=a%2Cb.py,line=7,title=different%3A one")
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("known = 1", "[[known]] entries"),
+        ("[[known]]\ncase = 'a'", "has no 'check'"),
+        ("[[known]]\nwhy = 'a'", "unknown key 'why'"),
+        ("[[known]]\ncase='a'\ncheck='b'\ndevice='cpu'\nbackend='x'\noutcome='bad'", "unknown outcome 'bad'"),
+        ("[[known]]\ncase='a'\ncheck='b'\ndevice='cpu'\nbackend='x'\noutcome='wrong'\nuntil='soon'", "must be a date"),
+        ("[[known]", "cannot be read"),
+    ],
+)
+def test_a_baseline_that_is_none_says_where(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "known.toml"
+    path.write_text(text)
+    with pytest.raises(base.BaselineError) as caught:
+        base.read_baseline(path)
+    assert words in str(caught.value)
+    assert str(path) in str(caught.value)
