@@ -1,7 +1,8 @@
 """Tiny stand-ins for torch, numpy and setuptools: what the harness touches of them, in milliseconds.
 
 A fake torch has the compiler bugs its `faults` list: a compiled function of that name then fails in the
-way named: ``wrong`` (its result is off), ``raise``, ``abort``, ``hang`` or ``no-space``. All else is right.
+way named: ``wrong`` (its result is off), ``raise``, ``abort``, ``hang``, ``slow`` or ``no-space``. All else is right.
+``raise@aot_eager`` fails with that backend and those above it, ``raise`` with every one.
 """
 
 from __future__ import annotations
@@ -63,16 +64,28 @@ def ones(n, dtype=None, device="cpu"):
     return Tensor([1.0] * n)
 
 
+_LAYERS = ["eager", "aot_eager", "aot_eager_decomp_partition", "inductor"]
+
+
+def _fault(name, backend):
+    fault, _, layer = faults.get(name, "").partition("@")
+    place = 0 if callable(backend) else _LAYERS.index(backend) if backend in _LAYERS else len(_LAYERS)
+    has_it = not layer or place >= _LAYERS.index(layer)
+    return fault if has_it else None
+
+
 def compile(function, backend="inductor", **_):
     def compiled(*arguments):
         counters["stats"]["unique_graphs"] += 1
-        result, fault = function(*arguments), faults.get(function.__name__)
+        result, fault = function(*arguments), _fault(function.__name__, backend)
         if fault == "wrong":
             return result + 1
         if fault == "raise":
             raise exc.InternalTorchDynamoError(f"cannot compile {{function.__name__}}")
         if fault == "abort":
             os.abort()
+        if fault == "slow":
+            time.sleep(3)
         if fault == "hang":
             time.sleep(3600)
         if fault == "no-space":
@@ -115,6 +128,8 @@ _FILES = {
     "backends/cpu.py": "def get_cpu_capability():\n    return 'FAKE'\n",
     "testing/__init__.py": "def assert_close(a, b):\n    if a.values != b.values:\n"
     "        raise AssertionError('Tensor-likes are not close!')\n",
+    "testing/_internal/__init__.py": "",
+    "testing/_internal/common_utils.py": "from unittest import TestCase, main as run_tests\n",
     "_dynamo/__init__.py": "",
     "_dynamo/exc.py": "class InternalTorchDynamoError(RuntimeError):\n    pass\n",
     "_dynamo/utils.py": "from collections import Counter, defaultdict\ncounters = defaultdict(Counter)\n",
