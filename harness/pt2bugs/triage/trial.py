@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,7 @@ from pt2bugs.triage.identity import Identity
 from pt2bugs.triage.redact import redact
 
 MEMORY_MIB = 8192
+"""What a run may use beyond the imported torch."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,6 @@ class Laboratory:
     budget: Budget
     timeout_s: float = 120.0
     argv: Sequence[str] = ()
-    memory_mib: int = MEMORY_MIB
     runs: int = 0
     facts: dict[str, Any] = field(default_factory=dict)
 
@@ -168,8 +169,8 @@ class Laboratory:
         self.runs += 1
         if self._worker is None:
             raise EngineError("the engine is closed")
-        ended = self._worker.run(request, Limits(seconds, self.memory_mib))
-        seen, text = observe_exit(ended, seconds, self.memory_mib)
+        ended = self._worker.run(request, Limits(seconds, _memory_for(path)))
+        seen, text = observe_exit(ended, seconds, MEMORY_MIB)
         report = ended.frames.get("report") or {}
         entered = report.get("entered") or [
             name.removeprefix("entered-") for name in ended.frames if name.startswith("entered-")
@@ -201,6 +202,14 @@ class Laboratory:
         seen.message = self.hide(seen.message, path)
         seen.output_tail = self.hide(seen.output_tail, path)
         return seen
+
+
+def _memory_for(path: Path) -> int | None:
+    """The limit of memory: none where the program names an accelerator, whose drivers map far more than they use."""
+    with contextlib.suppress(OSError):
+        if re.search(r"\b(cuda|xpu|mps|hpu)\b", path.read_text(encoding="utf-8", errors="replace")):
+            return None
+    return MEMORY_MIB
 
 
 def _is_told(caught: Observation, output: str) -> bool:
