@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_torch import write_torch
+from fake_torch import build_wheels, serve_index, write_torch
 from pt2bugs.cli import main
 
 KEYS = {
@@ -243,6 +243,37 @@ def test_verify_a_fix(bench: Bench, tmp_path: Path) -> None:
         found = json.loads(bench._capsys.readouterr().out)
         assert found["files"][0]["answer"] == answer
         assert found["fixed"] == (code == 0)
+
+
+def test_releases_from_an_index(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    for name in ("UV_CACHE_DIR", "UV_FIND_LINKS", "PIP_FIND_LINKS"):
+        monkeypatch.delenv(name, raising=False)
+    releases = {"2.30.0": {}, "2.31.0": {"double": "raise"}, "2.32.0": {"double": "raise"}, "2.33.0": {}}
+    path = bench.program(PROGRAM)
+    with serve_index(build_wheels(tmp_path / "wheels", releases), tmp_path / "index") as index:
+        arguments = [
+            "--times",
+            "1",
+            "--skip",
+            "minimize",
+            "--skip",
+            "artifacts",
+            "-o",
+            str(bench.out),
+            "--index",
+            index,
+            "--json",
+        ]
+        assert main(["triage", str(path), "--torch", "minors", *arguments]) == 1
+        answer = json.loads(bench._capsys.readouterr().out)
+        assert answer["torch"] == "2.32.0"
+        assert {name: one["outcome"] for name, one in answer["releases"].items()} == {
+            "2.30.0": "pass", "2.31.0": "raise", "2.32.0": "raise", "2.33.0": "pass",
+        }  # fmt: skip
+        assert "Fixed in torch 2.33.0" in (bench.out / "report.md").read_text()
+        assert '# torch = ">=2.31.0,<2.33.0"' in (bench.out / "case.py").read_text()
+        assert main(["triage", str(path), "--torch", "2.30.0", "--torch", "2.33.0", *arguments]) == 0
 
 
 def test_verify_needs_a_triage(bench: Bench) -> None:

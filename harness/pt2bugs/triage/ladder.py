@@ -136,9 +136,7 @@ class Climber:
             ladder.first_failing = ladder.first_failing or "none"
             return ladder
         for rung in LAYERS[1:]:
-            if ladder.first_failing and rung == "inductor" and ladder.first_failing == "eager":
-                self._try(rung, {"backend": rung})
-            elif self._try(rung, {"backend": rung}).same and not ladder.first_failing:
+            if self._try(rung, {"backend": rung}).same and not ladder.first_failing:
                 ladder.first_failing = rung
         self._own_backend()
         if ladder.first_failing:

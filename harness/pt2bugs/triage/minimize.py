@@ -53,8 +53,10 @@ class Interesting:
         self.tries = 0
 
     def __call__(self, source: str) -> bool:
-        """Raises:
-        EngineError: the engine cannot be started.
+        """The answer for one candidate.
+
+        Raises:
+            EngineError: the engine cannot be started.
         """
         try:
             with warnings.catch_warnings():
