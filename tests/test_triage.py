@@ -245,6 +245,25 @@ def test_verify_a_fix(bench: Bench, tmp_path: Path) -> None:
         assert found["fixed"] == (code == 0)
 
 
+def test_a_program_that_breaks_what_reports_need(bench: Bench) -> None:
+    spoil = (
+        "import builtins, json, os, sys, time\nos.write = json.dumps = time.time = builtins.len = sys.stdout = None\n"
+    )
+    answer = bench.answer(
+        str(bench.program(PROGRAM.replace("torch.testing", f"{spoil}torch.testing"))),
+        *("--times", "1", "--skip", "minimize", "--skip", "artifacts"),
+        faults={"double": "raise@inductor"},
+    )
+    assert (answer["outcome"], answer["first_failing"]) == ("raise", "inductor")
+
+
+def test_endless_output(bench: Bench) -> None:
+    text = "import torch\ntorch.compile(len)\nwhile True:\n    print('again ' * 1000)\n"
+    answer = bench.answer(str(bench.program(text)), "--times", "1", "--timeout", "1")
+    assert answer["outcome"] == "timeout"
+    assert sum(file.stat().st_size for file in bench.out.rglob("*") if file.is_file()) < 4_000_000
+
+
 def test_releases_from_an_index(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     for name in ("UV_CACHE_DIR", "UV_FIND_LINKS", "PIP_FIND_LINKS"):

@@ -13,7 +13,7 @@ from typing import Any
 
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.words import Outcome
-from pt2bugs.engine.check import SoftTimeout, import_file, seed
+from pt2bugs.engine.check import SoftTimeout, import_file, remember_originals, seed
 from pt2bugs.engine.observe import observe_exception, render, type_name
 from pt2bugs.engine.protocol import ReportPipe
 from pt2bugs.engine.redirect import NONE, Entries, HandledExceptions, crossref, install
@@ -68,6 +68,7 @@ def run_redirected(request: Mapping[str, Any], pipe: ReportPipe) -> None:
     entries = Entries(path, lambda kind: pipe.send(f"entered-{kind}", True))
     seed(request["device"], request["threads"])
     install(redirect, entries)
+    originals = remember_originals()
     handled = HandledExceptions(path) if redirect.get("backend") == NONE else None
     timer = SoftTimeout(request["timeout_s"])
     failure: BaseException | None = None
@@ -89,6 +90,7 @@ def run_redirected(request: Mapping[str, Any], pipe: ReportPipe) -> None:
                     handled.stop()
         except BaseException as error:
             failure = error
+        originals.restore(all_of_them=True)
     if failure is None or _left_well(failure):
         seen, failure = Observation(Outcome.PASS), None
     else:
