@@ -1,7 +1,8 @@
 """Tiny stand-ins for torch, numpy and setuptools: what the harness touches of them, in milliseconds.
 
 A fake torch has the compiler bugs its `faults` list: a compiled function of that name then fails in the
-way named: ``wrong`` (its result is off), ``raise``, ``abort``, ``hang`` or ``no-space``. All else is right.
+way named: ``wrong`` (its result is off), ``raise``, ``abort``, ``hang``, ``slow`` or ``no-space``. All else is right.
+``raise@aot_eager`` fails with that backend and those above it, ``raise`` with every one.
 A fault of one backend of torch is called ``inductor:NAME``; a module that registers a backend adds its own to
 `backend_faults`.
 """
@@ -66,11 +67,21 @@ def ones(n, dtype=None, device="cpu"):
     return Tensor([1.0] * n)
 
 
+_LAYERS = ["eager", "aot_eager", "aot_eager_decomp_partition", "inductor"]
+
+
+def _fault(name, backend):
+    fault, _, layer = faults.get(name, "").partition("@")
+    place = 0 if callable(backend) else _LAYERS.index(backend) if backend in _LAYERS else len(_LAYERS)
+    has_it = not layer or place >= _LAYERS.index(layer)
+    return fault if has_it else None
+
+
 def compile(function, backend="inductor", **_):
     def compiled(*arguments):
         counters["stats"]["unique_graphs"] += 1
         name = function.__name__
-        own = faults.get(f"{{backend}}:{{name}}", faults.get(name))
+        own = faults.get(f"{{backend}}:{{name}}") or _fault(name, backend)
         result, fault = function(*arguments), backend_faults.get(backend, {{}}).get(name, own)
         if fault == "wrong":
             return result + 1
@@ -78,6 +89,8 @@ def compile(function, backend="inductor", **_):
             raise exc.InternalTorchDynamoError(f"cannot compile {{function.__name__}}")
         if fault == "abort":
             os.abort()
+        if fault == "slow":
+            time.sleep(3)
         if fault == "hang":
             time.sleep(3600)
         if fault == "no-space":
@@ -120,6 +133,8 @@ _FILES = {
     "backends/cpu.py": "def get_cpu_capability():\n    return 'FAKE'\n",
     "testing/__init__.py": "def assert_close(a, b):\n    if a.values != b.values:\n"
     "        raise AssertionError('Tensor-likes are not close!')\n",
+    "testing/_internal/__init__.py": "",
+    "testing/_internal/common_utils.py": "from unittest import TestCase, main as run_tests\n",
     "_dynamo/__init__.py": "",
     "_dynamo/exc.py": "class InternalTorchDynamoError(RuntimeError):\n    pass\n",
     "_inductor/__init__.py": "",

@@ -35,6 +35,7 @@ COMMANDS = {
     "corpus": "the corpus as a Markdown page: introduced, fixed, left out",
     "match": "is this traceback a known bug, and which release fixes it",
     "new": "a case file from an issue and a script",
+    "triage": "from a failing script to a classified, minimized, documented bug",
     "check": "is this a good case: header, program, identity, releases",
     "bless": "rewrite the bug entries of headers from the journal",
     "envs": "the environments, their size, and a disk budget",
@@ -109,6 +110,11 @@ def _parse(argv: Sequence[str]) -> tuple[ModuleType, argparse.Namespace]:
 
 def _parse_command(parser: argparse.ArgumentParser, argv: Sequence[str]) -> argparse.Namespace:
     """As `parse_args`, but cases may stand anywhere: argparse takes those before the first option only."""
+    if parser.get_default("arguments") is not None and "--" in argv:
+        # What stands behind belongs to the program that the command runs.
+        at = argv.index("--")
+        parser.set_defaults(arguments=list(argv[at + 1 :]))
+        argv = argv[:at]
     arguments, rest = parser.parse_known_args(argv)
     if rest and (not hasattr(arguments, "patterns") or any(word.startswith("-") for word in rest)):
         parser.error(f"unrecognized arguments: {' '.join(rest)}")

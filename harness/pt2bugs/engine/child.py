@@ -21,6 +21,7 @@ BODIES = {
     "check": "pt2bugs.engine.check:run_check",
     "canary": "pt2bugs.engine.canary:run_canary",
     "program": "pt2bugs.engine.program:run_program",
+    "redirected": "pt2bugs.engine.program:run_redirected",
 }
 """What a request may ask a cell to run, by its `kind`."""
 

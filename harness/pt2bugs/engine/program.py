@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import os
 import sys
-from collections.abc import Mapping
+import traceback
+import unittest
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.words import Outcome
-from pt2bugs.engine.check import SoftTimeout, import_file, seed
+from pt2bugs.engine.check import SoftTimeout, import_file, remember_originals, seed
 from pt2bugs.engine.observe import observe_exception, render, type_name
 from pt2bugs.engine.protocol import ReportPipe
+from pt2bugs.engine.redirect import NONE, Entries, HandledExceptions, crossref, install
+
+STDOUT_LIMIT = 100_000
+"""Characters of the standard output that are reported, where that is asked for."""
 
 
 def run_program(request: Mapping[str, Any], pipe: ReportPipe) -> None:
@@ -32,8 +41,7 @@ def run_program(request: Mapping[str, Any], pipe: ReportPipe) -> None:
                 switch_compiler_off(own_backends)
                 vars(import_file(path))[request["check"]](**request["arguments"])
             else:
-                sys.argv = [path, *request.get("argv", ())]
-                import_file(path, "__main__")
+                _run_as_main(path, request.get("argv", ()))
         finally:
             timer.stop()
     except BaseException as error:
@@ -45,6 +53,137 @@ def run_program(request: Mapping[str, Any], pipe: ReportPipe) -> None:
     else:
         seen = observe_exception(failure, path)
     pipe.send("report", {"observation": seen.as_dict(), "text": render(failure) if failure is not None else ""})
+
+
+def run_redirected(request: Mapping[str, Any], pipe: ReportPipe) -> None:
+    """Run the file of the request as a program with its compiler redirected, and report what it asked of it.
+
+    The request has what `run_program` takes, and `redirect`, see `redirect.install`; `env`, variables for the program;
+    `stdout`, whether what it prints is reported; `unit_test`, whether the file is one and its tests are what runs.
+    """
+    # The zygote's own variables were read when torch was imported; these are for what is read later.
+    os.environ.update(request.get("env", {}))
+    path: str = request["path"]
+    redirect: Mapping[str, Any] = request.get("redirect", {})
+    entries = Entries(path, lambda kind: pipe.send(f"entered-{kind}", True))
+    seed(request["device"], request["threads"])
+    install(redirect, entries)
+    originals = remember_originals()
+    handled = HandledExceptions(path) if redirect.get("backend") == NONE else None
+    timer = SoftTimeout(request["timeout_s"])
+    failure: BaseException | None = None
+    with _kept_stdout(asked=bool(request.get("stdout"))) as printed:
+        pipe.start()
+        try:
+            try:
+                timer.start()
+                if request.get("unit_test"):
+                    _run_unit_tests(path)
+                else:
+                    if handled is not None:
+                        handled.start()
+                    with crossref() if redirect.get("crossref") else contextlib.nullcontext():
+                        _run_as_main(path, request.get("argv", ()))
+            finally:
+                timer.stop()
+                if handled is not None:
+                    handled.stop()
+        except BaseException as error:
+            failure = error
+        originals.restore(all_of_them=True)
+    if failure is None or _left_well(failure):
+        seen, failure = Observation(Outcome.PASS), None
+    else:
+        seen = observe_exception(failure, path)
+        if seen.outcome is Outcome.TIMEOUT:
+            seen.error_type, seen.message = "", f"still running after its timeout of {request['timeout_s']:g} s"
+    report = {
+        "observation": seen.as_dict(),
+        "text": render(failure) if failure is not None else "",
+        "entered": entries.kinds,
+        "backends": entries.backends,
+        "own_backend": entries.own,
+        "caught": entries.caught,
+        "absent": entries.absent,
+        "disabled": entries.disabled,
+        "handled": handled.seen if handled is not None else [],
+        "lines": _own_lines(failure, path),
+        "stdout": "".join(printed),
+        **_counts(),
+    }
+    pipe.send("report", report)
+
+
+def _run_as_main(path: str, argv: Any) -> None:
+    sys.argv = [path, *argv]
+    sys.path.insert(0, os.path.dirname(path))  # noqa: PTH120
+    import_file(path, "__main__")
+
+
+def _run_unit_tests(path: str) -> None:
+    """Run the tests of a file such that the exception of the first one that fails comes out as it is."""
+    _provide_expecttest()
+    module = import_file(path)
+    for value in list(vars(module).values()):
+        if isinstance(value, type) and issubclass(value, unittest.TestCase) and value.__module__ == module.__name__:
+            for test in unittest.defaultTestLoader.getTestCaseNames(value):
+                value(test).debug()
+
+
+def _provide_expecttest() -> None:
+    """Have `torch.testing._internal` importable where expecttest, which only its expected texts need, is not there."""
+    try:
+        import expecttest  # type: ignore[import-not-found,unused-ignore]  # noqa: F401
+    except ImportError:
+        from types import ModuleType
+
+        stand_in: Any = ModuleType("expecttest")
+        stand_in.TestCase, stand_in.ACCEPT = unittest.TestCase, False
+        sys.modules["expecttest"] = stand_in
+
+
+@contextlib.contextmanager
+def _kept_stdout(*, asked: bool) -> Iterator[list[str]]:
+    """Keep what is printed on standard output, by Python or by C, apart from the rest; bounded."""
+    printed: list[str] = []
+    if not asked:
+        yield printed
+        return
+    name = "stdout.txt"
+    file = os.open(name, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+    before = os.dup(1)
+    os.dup2(file, 1)
+    try:
+        yield printed
+    finally:
+        with contextlib.suppress(Exception):
+            sys.stdout.flush()
+            ctypes.CDLL(None).fflush(None)
+        os.dup2(before, 1)
+        os.lseek(file, 0, os.SEEK_SET)
+        printed.append(os.read(file, STDOUT_LIMIT).decode("utf-8", "backslashreplace"))
+        os.close(file)
+
+
+def _own_lines(failure: BaseException | None, path: str) -> list[int]:
+    """The lines of the program that the exception went through, the outermost first."""
+    if failure is None:
+        return []
+    return [line for frame, line in traceback.walk_tb(failure.__traceback__) if frame.f_code.co_filename == path]
+
+
+def _counts() -> dict[str, Any]:
+    """How often Dynamo compiled, compiled the same frame again, and broke a graph; what torch's bisector counted."""
+    counters: Any = getattr(sys.modules.get("torch._dynamo.utils"), "counters", None)
+    frames: Any = getattr(sys.modules.get("torch._dynamo.convert_frame"), "FRAME_COMPILE_COUNTER", None)
+    applied: Any = getattr(sys.modules.get("torch._inductor.compiler_bisector"), "subsystem_call_counter", {})
+    counts: dict[str, Any] = {"graphs": 0, "breaks": 0, "recompiles": 0, "applied": dict(applied)}
+    with contextlib.suppress(Exception):
+        counts["graphs"] = int(counters["stats"]["unique_graphs"])
+        counts["breaks"] = sum(counters["graph_break"].values())
+    with contextlib.suppress(Exception):
+        counts["recompiles"] = sum(max(0, times - 1) for times in frames.values())
+    return counts
 
 
 def _left_well(error: BaseException) -> bool:

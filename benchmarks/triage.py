@@ -1,0 +1,182 @@
+"""How often triage is right: every check of the corpus that fails on a release, without its header and its words.
+
+    python benchmarks/triage.py --python-exe PYTHON -o FILE.jsonl     measure, one line for each check
+    python benchmarks/triage.py --table FILE.jsonl                    the table of docs/triage.md
+
+A check becomes a program: no header, no docstring, no comment, no name of its own; it asks for the default backend.
+Only if it passes there (its bug needs another backend) it asks for the one its header names. Right are the first
+failing rung and the class: `RUNGS` says which rungs fit a header's component, and was fixed before the first run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import csv
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from pt2bugs.case.corpus import load_cases
+from pt2bugs.case.model import Case
+from pt2bugs.triage.bisector import narrow
+from pt2bugs.triage.budget import Budget
+from pt2bugs.triage.classify import classify
+from pt2bugs.triage.ladder import Climber
+from pt2bugs.triage.program import load_program
+from pt2bugs.triage.reproduce import reproduce
+from pt2bugs.triage.trial import laboratory
+
+EXPORTS = {"export", "export_strict", "export_non_strict"}
+RUNGS = {
+    "dynamo": {"eager"},
+    "dynamic-shapes": {"eager", "aot_eager"},
+    "fake-tensor": {"eager", "aot_eager"},
+    "higher-order-ops": {"eager", "aot_eager"},
+    "custom-op": {"eager", "aot_eager"},
+    "aotautograd": {"aot_eager"},
+    "functionalization": {"aot_eager", "none"},
+    "functorch": {"eager", "aot_eager", "none"},
+    "fx": {"eager", "none"},
+    "decomposition": {"aot_eager_decomp_partition"},
+    "inductor": {"inductor"},
+    "aot-inductor": {"inductor", "none"},
+    "export": EXPORTS,
+    "quantization": {*EXPORTS, "inductor"},
+}
+"""The first failing rungs that fit each component of a header; `none` for programs that only trace."""
+
+
+def program_of(source: str, check: str, arguments: list[str]) -> str:
+    """The check as a program of its own."""
+    tree = ast.parse(source)
+    body = []
+    for node in tree.body:
+        if isinstance(node, ast.If) and "__name__" in ast.unparse(node.test):
+            continue
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_") and node.name != check:
+            continue
+        body.append(node)
+    tree.body = body
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef)) and node.body:
+            first = node.body[0]
+            if (
+                isinstance(first, ast.Expr)
+                and isinstance(first.value, ast.Constant)
+                and isinstance(first.value.value, str)
+            ):
+                node.body = node.body[1:] or [ast.Pass()]
+        if isinstance(node, ast.FunctionDef) and node.name == check:
+            node.name = "run"
+        if isinstance(node, ast.Name) and node.id == check:
+            node.id = "run"
+    call = f"run({', '.join(repr(argument) for argument in arguments)})"
+    return f"{ast.unparse(ast.fix_missing_locations(tree))}\n\n{call}\n"
+
+
+def failing(torch: str, cells: Path) -> list[dict[str, str]]:
+    """The cells of that release in which the documented bug was seen."""
+    with cells.open() as file:
+        return [row for row in csv.DictReader(file) if row["torch"] == torch and row["verdict"] == "xfail"]
+
+
+def triage(case: Case, check_name: str, backend: str, python: Path, seconds: float) -> dict[str, Any]:
+    check = next(one for one in case.checks if one.name == check_name)
+    answer: dict[str, Any] = {
+        "case": case.id,
+        "check": check_name,
+        "component": case.component,
+        "symptom": case.symptom,
+    }
+    with tempfile.TemporaryDirectory() as folder, laboratory(python, Budget(10), seconds, ()) as lab:
+        for asked in dict.fromkeys(("inductor", backend)):
+            given = {"device": "cpu", "backend": asked}
+            path = Path(folder) / "program.py"
+            source = case.path.read_text(encoding="utf-8")
+            path.write_text(
+                program_of(source, check_name, [given[name] for name in check.parameters]), encoding="utf-8"
+            )
+            program = load_program(path)
+            found = reproduce(lab, program, 1)
+            if found.is_failure:
+                break
+        answer |= {"backend": asked, "outcome": str(found.outcome), "message": found.identity.message[:200]}
+        ladder = Climber(lab, program, found, lambda _: None, inside=False).climb()
+        narrow(lab, program, found, ladder, lambda _: None)
+        said = classify(program, found, ladder)
+        return answer | {
+            "first_failing": ladder.first_failing,
+            "class": said.symptom,
+            "said": said.component,
+            "why": said.why,
+            "pass": ladder.pass_,
+            "ladder": {step.rung: f"{step.identity.outcome}{' same' if step.same else ''}" for step in ladder.steps},
+        }
+
+
+def measure(options: argparse.Namespace) -> None:
+    cases = {case.id: case for case in load_cases([options.cases], lambda words: print(words, file=sys.stderr))}
+    done = set()
+    if options.output.exists():
+        done = {(one["case"], one["check"]) for one in map(json.loads, options.output.read_text().splitlines())}
+    for row in failing(options.torch, options.results / "cells.csv"):
+        case = cases[row["case"]]
+        if (case.id, row["check"]) in done or case.extra:
+            continue
+        done.add((case.id, row["check"]))
+        began = time.monotonic()
+        try:
+            answer = triage(case, row["check"], row["backend"], options.python_exe, min(60.0, case.timeout))
+        except Exception as error:
+            answer = {"case": case.id, "check": row["check"], "component": case.component, "symptom": case.symptom}
+            answer |= {"first_failing": "", "class": "", "said": "", "why": f"{type(error).__name__}: {error}"}
+        answer["seconds"] = round(time.monotonic() - began, 1)
+        with options.output.open("a") as file:
+            file.write(json.dumps(answer) + "\n")
+        print(f"{case.id} {row['check']}: {answer['first_failing']} {answer['class']} {answer['said']}", flush=True)
+
+
+def table(path: Path) -> None:
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    rows.sort(key=lambda row: (row["component"], row["case"], row["check"]))
+    print("| check | header: component, symptom | first failing rung | class | component said | right |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    counts = {"rung": 0, "class": 0, "both": 0, "component": 0}
+    for row in rows:
+        rung = row["first_failing"] in RUNGS.get(row["component"], set())
+        class_ = row["class"] == row["symptom"]
+        counts["rung"] += rung
+        counts["class"] += class_
+        counts["both"] += rung and class_
+        counts["component"] += row["said"] == row["component"]
+        right = "yes" if rung and class_ else " and ".join(n for n, ok in (("rung", rung), ("class", class_)) if not ok)
+        print(
+            f"| {row['case']} {row['check']} | {row['component']}, {row['symptom']} | {row['first_failing'] or '-'} | "
+            f"{row['class'] or '-'} | {row['said'] or '-'} | {'yes' if right == 'yes' else f'no: {right}'} |"
+        )
+    print()
+    for name, count in counts.items():
+        print(f"{name}: {count} of {len(rows)}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--torch", default="2.13.0")
+    parser.add_argument("--python-exe", type=Path, default=Path(sys.executable))
+    parser.add_argument("--cases", type=Path, default=Path("cases"))
+    parser.add_argument("--results", type=Path, default=Path("results"))
+    parser.add_argument("-o", "--output", type=Path, default=Path("triage.jsonl"))
+    parser.add_argument("--table", type=Path)
+    options = parser.parse_args()
+    if options.table:
+        table(options.table)
+    else:
+        measure(options)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,346 @@
+"""Sends every `torch.compile` and `torch.export` of a program elsewhere, and takes down what the program asked for.
+
+The program itself stays as it is: the functions are replaced before it is imported. Torch is imported only when a
+program is about to run, because some variables must be set before.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from pt2bugs.engine.observe import inside_torch, observe_exception, type_name
+
+NONE = "none"
+"""The backend of a redirection that takes the compiler away."""
+FUNCTIONALIZE = "functionalize"
+"""The backend of a redirection that only functionalizes the graphs of Dynamo, at each call."""
+_MAX_NOTES = 40
+
+
+class Entries:
+    """What a program asked of the compiler.
+
+    `kinds` are the ways in (``compile``, ``export``, ``make_fx``, ``fx``, ``fake-tensor``, ``functionalize``,
+    ``aot-inductor``), `backends` the names of those it named, `own` whether one of them is a function of its own.
+    `caught` are observations of exceptions that left the compiler, whether or not the program caught them.
+    """
+
+    def __init__(self, path: str, tell: Callable[[str], None]) -> None:
+        self._path, self._tell = path, tell
+        self.kinds: list[str] = []
+        self.backends: list[str] = []
+        self.own = False
+        self.caught: list[dict[str, Any]] = []
+        self.absent: list[str] = []
+        self.disabled = ""
+        """What torch's own bisector says of the last application that it let through."""
+        self._depth = 0
+
+    def enter(self, kind: str) -> None:
+        if kind not in self.kinds:
+            self.kinds.append(kind)
+            self._tell(kind)
+
+    def name_backend(self, backend: Any) -> None:
+        if callable(backend) and not isinstance(backend, str):
+            self.own = True
+            backend = getattr(backend, "__name__", type(backend).__name__)
+        if str(backend) not in self.backends:
+            self.backends.append(str(backend))
+
+    def catch(self, error: BaseException) -> None:
+        if len(self.caught) < _MAX_NOTES and isinstance(error, Exception):
+            self.caught.append(observe_exception(error, self._path).as_dict())
+
+    @contextmanager
+    def inside(self) -> Iterator[bool]:
+        """Whether this is the outermost of calls that go through each other."""
+        self._depth += 1
+        try:
+            yield self._depth == 1
+        finally:
+            self._depth -= 1
+
+
+def install(redirect: Mapping[str, Any], entries: Entries) -> None:
+    """Redirect the program that is about to run.
+
+    Args:
+        redirect: any of `backend` (``none``, a name), `mode`, `dynamic`, `fullgraph` (what every call gets instead of
+            its own), `strict` (of every export), `config` (dotted names of settings, and their values),
+            `no_decomposition` (operators whose decompositions are taken away).
+    """
+    import torch
+
+    _redirect_compile(torch, redirect, entries)
+    _redirect_export(redirect, entries)
+    _watch_others(entries)
+    for dotted, value in redirect.get("config", {}).items():
+        module, _, name = dotted.rpartition(".")
+        try:
+            owner: Any = _resolve(module)
+            getattr(owner, name)
+            setattr(owner, name, value)
+        except Exception:
+            entries.absent.append(dotted)
+    if names := redirect.get("no_decomposition"):
+        _remove_decompositions(set(names), entries)
+    if "bisect" in redirect:
+        _note_bisection(redirect["bisect"], entries)
+
+
+def _note_bisection(limit: int, entries: Entries) -> None:
+    """Switch torch's own bisector on, and note what it lets through last (`limit`)."""
+    bisector: Any = getattr(_import("torch._inductor.compiler_bisector"), "CompilerBisector", None)
+    if bisector is None:
+        entries.absent.append("torch._inductor.compiler_bisector")
+        return
+    bisector.bisection_enabled = True
+    disable = bisector.disable_subsystem
+
+    def noted(backend: str, subsystem: str, debug_info: Any = None) -> Any:
+        ours = bisector.get_backend() == backend and bisector.get_subsystem() == subsystem
+        if ours and debug_info is not None and bisector.get_system_counter(subsystem, increment=False) == limit:
+            entries.disabled = str(debug_info())[:300]
+        return disable(backend, subsystem, debug_info)
+
+    bisector.disable_subsystem = noted
+
+
+def _resolve(dotted: str) -> Any:
+    """A module, or an object inside one (``torch._inductor.config.cpp``)."""
+    try:
+        return importlib.import_module(dotted)
+    except ImportError:
+        parent, _, name = dotted.rpartition(".")
+        if not parent:
+            raise
+        return getattr(_resolve(parent), name)
+
+
+def _redirect_compile(torch: Any, redirect: Mapping[str, Any], entries: Entries) -> None:
+    original = torch.compile
+
+    @functools.wraps(original)
+    def compile_(model: Any = None, *args: Any, **options: Any) -> Any:
+        if model is None:
+            return lambda later: compile_(later, *args, **options)
+        with entries.inside() as outermost:
+            if outermost:
+                entries.enter("compile")
+                entries.name_backend(options.get("backend", "inductor"))
+            if redirect.get("backend") == NONE:
+                return model
+            return original(model, *args, **_options(redirect, options))
+
+    torch.compile = compile_
+    module_class = torch.nn.Module if hasattr(torch, "nn") else None
+    if module_class is not None and redirect.get("backend") == NONE and hasattr(module_class, "compile"):
+
+        def compile_module(self: Any, *args: Any, **options: Any) -> None:
+            entries.enter("compile")
+            entries.name_backend(options.get("backend", "inductor"))
+
+        module_class.compile = compile_module
+    dynamo: Any = sys.modules.get("torch._dynamo") or _import("torch._dynamo")
+    optimize = getattr(dynamo, "optimize", None)
+    if optimize is not None:
+
+        @functools.wraps(optimize)
+        def optimize_(backend: Any = "inductor", *args: Any, **options: Any) -> Any:
+            with entries.inside() as outermost:
+                if not outermost:
+                    return optimize(backend, *args, **options)
+                entries.enter("compile")
+                entries.name_backend(backend)
+                if redirect.get("backend") == NONE:
+                    return lambda model: model
+                return optimize(_backend(redirect, backend), *args, **options)
+
+        dynamo.optimize = optimize_
+    frames = sys.modules.get("torch._dynamo.convert_frame")
+    wrapper = getattr(frames, "CatchErrorsWrapper", None)
+    if wrapper is not None:
+        _note_errors(wrapper, entries)
+
+
+def _note_errors(wrapper: Any, entries: Entries) -> None:
+    """Note the exceptions that leave Dynamo for the program, which may catch and print them."""
+    convert = wrapper.__call__
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return convert(self, *args, **kwargs)
+        except Exception as error:
+            entries.catch(error)
+            raise
+
+    wrapper.__call__ = call
+
+
+def _options(redirect: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a call to `torch.compile`, redirected."""
+    changed = dict(options)
+    asked = options.get("backend", "inductor")
+    backend = _backend(redirect, asked)
+    if backend is not asked:
+        changed["backend"] = backend
+    if redirect.get("backend") and redirect["backend"] != asked:
+        # Modes and options are one backend's own.
+        changed.pop("mode", None)
+        changed.pop("options", None)
+    if "mode" in redirect:
+        changed.pop("options", None)
+    for name in ("mode", "dynamic", "fullgraph"):
+        if name in redirect:
+            changed[name] = redirect[name]
+    return changed
+
+
+def _backend(redirect: Mapping[str, Any], asked: Any) -> Any:
+    """The backend to use instead of the one asked for.
+
+    A function of the program's own goes on seeing its graphs: the program may count or look at them. What the graph is
+    run by is the backend of the redirection, or for ``eager`` the function itself.
+    """
+    wanted = redirect.get("backend")
+    if not wanted:
+        return asked
+    if wanted == FUNCTIONALIZE:
+        return lambda graph, _inputs: _resolve("torch.func").functionalize(graph)
+    if isinstance(asked, str) or not callable(asked) or _is_torchs_own(asked):
+        return wanted
+    if wanted == "eager":
+        return asked
+
+    @functools.wraps(asked, updated=())
+    def observed(graph: Any, inputs: Any, **options: Any) -> Any:
+        asked(graph, inputs, **options)
+        return _resolve("torch._dynamo.backends.registry").lookup_backend(wanted)(graph, inputs)
+
+    return observed
+
+
+@contextmanager
+def crossref() -> Iterator[None]:
+    """Compare every operator that runs in here with what its fake tensor kernel says of the result."""
+    fake: Any = importlib.import_module("torch._subclasses")
+    with fake.CrossRefFakeMode():
+        yield
+
+
+def _is_torchs_own(backend: Any) -> bool:
+    """Whether it is made by torch: `aot_autograd(...)`, a function of its registry, but no counter for tests."""
+    module = getattr(type(backend) if not hasattr(backend, "__name__") else backend, "__module__", "") or ""
+    return module.startswith("torch.") and "testing" not in module
+
+
+def _redirect_export(redirect: Mapping[str, Any], entries: Entries) -> None:
+    export = sys.modules.get("torch.export") or _import("torch.export")
+    for name in ("export", "export_for_training", "draft_export"):
+        original = getattr(export, name, None)
+        if original is not None:
+            setattr(export, name, _exporting(original, redirect, entries))
+
+
+def _exporting(original: Any, redirect: Mapping[str, Any], entries: Entries) -> Any:
+    @functools.wraps(original)
+    def export(*args: Any, **options: Any) -> Any:
+        with entries.inside() as outermost:
+            if outermost:
+                entries.enter("export")
+                if "strict" in redirect:
+                    options["strict"] = redirect["strict"]
+            try:
+                return original(*args, **options)
+            except Exception as error:
+                if outermost:
+                    entries.catch(error)
+                raise
+
+    return export
+
+
+_OTHERS = (
+    ("torch.fx.experimental.proxy_tensor", "make_fx", "make_fx"),
+    ("torch.fx", "symbolic_trace", "fx"),
+    ("torch.func", "functionalize", "functionalize"),
+    ("torch._dynamo", "export", "export"),
+    ("torch._inductor", "aoti_compile_and_package", "aot-inductor"),
+    ("torch._export", "aot_compile", "aot-inductor"),
+    ("torch._functorch.aot_autograd", "aot_function", "aot"),
+    ("torch._functorch.aot_autograd", "aot_module", "aot"),
+    ("torch._functorch.aot_autograd", "aot_export_module", "aot"),
+    ("functorch.compile", "aot_function", "aot"),
+    ("functorch.compile", "aot_module", "aot"),
+)
+
+
+def _watch_others(entries: Entries) -> None:
+    """Note the other ways into the compiler, where the caller is not torch itself."""
+    for module, name, kind in _OTHERS:
+        owner = sys.modules.get(module) or _import(module)
+        original = getattr(owner, name, None)
+        if original is not None:
+            setattr(owner, name, _noting(original, kind, entries))
+    fake = sys.modules.get("torch._subclasses.fake_tensor") or _import("torch._subclasses.fake_tensor")
+    mode = getattr(fake, "FakeTensorMode", None)
+    if mode is not None:
+        mode.__init__ = _noting(mode.__init__, "fake-tensor", entries)
+
+
+def _noting(original: Any, kind: str, entries: Entries) -> Any:
+    @functools.wraps(original)
+    def noted(*args: Any, **options: Any) -> Any:
+        if not inside_torch(sys._getframe(1).f_code.co_filename):
+            entries.enter(kind)
+        return original(*args, **options)
+
+    return noted
+
+
+def _remove_decompositions(names: set[str], entries: Entries) -> None:
+    table = getattr(_import("torch._inductor.decomposition"), "decompositions", None)
+    if table is None:
+        entries.absent.append("torch._inductor.decomposition.decompositions")
+        return
+    for operator in [one for one in table if str(one) in names or str(one).rpartition(".")[0] in names]:
+        table.pop(operator)
+
+
+def _import(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except Exception:
+        return None
+
+
+class HandledExceptions:
+    """Notes the exceptions that reach functions of one file, with the interpreter's own tracing.
+
+    Only for runs without the compiler, which tracing would disturb.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self.seen: list[list[str]] = []
+
+    def start(self) -> None:
+        sys.settrace(self._trace)
+
+    def stop(self) -> None:
+        sys.settrace(None)
+
+    def _trace(self, frame: Any, event: str, argument: Any) -> Any:
+        if frame.f_code.co_filename != self._path:
+            return None
+        if event == "exception" and len(self.seen) < _MAX_NOTES:
+            name = type_name(argument[0])
+            if name not in ("StopIteration", "GeneratorExit", "AttributeError", "KeyError"):
+                self.seen.append([name, frame.f_code.co_name, str(frame.f_lineno)])
+        return self._trace

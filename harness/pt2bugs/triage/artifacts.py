@@ -1,0 +1,166 @@
+"""Step 4: the logs and files that a class of bug is reported with, each gathered in a run of its own.
+
+Every run has a folder for what torch writes. Of that text files are kept, bounded, without paths of the machine and
+without secrets.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pt2bugs.case.observation import bounded
+from pt2bugs.files import write_text
+from pt2bugs.triage.budget import Budget
+from pt2bugs.triage.classify import Classification
+from pt2bugs.triage.ladder import LAYERS, Ladder
+from pt2bugs.triage.program import Program
+from pt2bugs.triage.trial import Laboratory
+
+MAX_FILE = 100_000
+"""Characters kept of a file, its head and its tail."""
+MAX_TOTAL = 3_000_000
+MAX_FILES = 60
+_TEXT = {".py", ".txt", ".log", ".cpp", ".h", ".json", ".html", ".ttir", ".cu", ".dot", ""}
+
+LOGS = {
+    "graph-break": "graph_breaks,graph_code",
+    "recompilation": "recompiles,guards",
+    "wrong-result": "graph_code,aot_graphs,output_code",
+    "missing-error": "graph_code,aot_graphs,output_code",
+    "backend-failure": "graph_code,aot_graphs,output_code",
+    "internal-error": "graph_code,aot_graphs",
+    "triton": "output_code",
+    "crash": "graph_code,aot_graphs,output_code",
+    "hang": "graph_code,aot_graphs",
+    "memory": "graph_code,aot_graphs",
+}
+"""TORCH_LOGS for each class."""
+_DYNAMIC = "dynamic"
+_DEBUG_FOLDER = {"wrong-result", "backend-failure", "missing-error", "triton", "crash"}
+_MINIFIED = {"backend-failure": "2", "crash": "2", "internal-error": "2", "wrong-result": "4"}
+"""Classes that torch's minifier knows, and its level: 2 asks for any failure, 4 for another result."""
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """One run: its name, the variables it is made with, and what it says when nothing came of it."""
+
+    name: str
+    env: dict[str, str]
+
+
+def gather(
+    lab: Laboratory,
+    program: Program,
+    said: Classification,
+    ladder: Ladder,
+    folder: Path,
+    budget: Budget,
+    talk: Callable[[str], None],
+) -> tuple[list[Path], list[str]]:
+    """Make the runs that the class asks for, and keep what they leave.
+
+    Returns:
+        The files below `folder`, and a sentence for each thing that could not be had.
+
+    Raises:
+        EngineError: the engine cannot be started.
+    """
+    kept: list[Path] = []
+    missing: list[str] = []
+    redirect = {"backend": ladder.first_failing} if ladder.first_failing in LAYERS[1:] else {}
+    for plan in _plans(said, ladder):
+        if budget.is_over:
+            missing.append(f"{plan.name}: the budget was spent")
+            continue
+        talk(f"artifacts: {plan.name}")
+        with tempfile.TemporaryDirectory(prefix="pt2bugs-artifacts-") as scratch:
+            env = {name: value.replace("@", scratch) for name, value in plan.env.items()}
+            trial = lab.run(program.path, redirect, env=env, fresh=True)
+            if plan.name == "minifier":
+                _run_launchers(lab, Path(scratch))
+            if plan.name == "tlparse":
+                problem = _render(Path(scratch))
+                if problem:
+                    missing.append(f"tlparse: {problem}")
+            found = list(_keep(lab, program, Path(scratch), folder / plan.name, MAX_TOTAL - _size(kept)))
+        if not found:
+            missing.append(f"{plan.name}: torch wrote nothing ({trial.observation.summary[:120]})")
+        kept += found
+    return kept, missing
+
+
+def _plans(said: Classification, ladder: Ladder) -> Iterator[_Plan]:
+    symptom = said.symptom or ""
+    logs = LOGS.get(symptom, "graph_code")
+    if said.component == "dynamic-shapes":
+        logs += f",{_DYNAMIC}"
+    yield _Plan("logs", {"TORCH_LOGS": logs, "TORCH_LOGS_OUT": "@/torch_logs.txt"})
+    yield _Plan("tlparse", {"TORCH_TRACE": "@"})
+    if symptom in _DEBUG_FOLDER and ladder.first_failing in ("inductor", "aot_eager_decomp_partition"):
+        yield _Plan("debug", {"TORCH_COMPILE_DEBUG": "1", "TORCH_COMPILE_DEBUG_DIR": "@"})
+    if level := _MINIFIED.get(symptom):
+        after = "aot" if ladder.first_failing in ("inductor", "aot_eager_decomp_partition") else "dynamo"
+        yield _Plan(
+            "minifier",
+            {
+                "TORCHDYNAMO_REPRO_AFTER": after,
+                "TORCHDYNAMO_REPRO_LEVEL": level,
+                "TORCH_COMPILE_DEBUG_DIR": "@",
+            },
+        )
+
+
+def _run_launchers(lab: Laboratory, scratch: Path) -> None:
+    """Run what the first run left to be run: it minifies the graph and writes `repro.py`."""
+    for launcher in sorted(scratch.rglob("minifier_launcher.py"))[:1]:
+        lab.run(launcher, env={"TORCH_COMPILE_DEBUG_DIR": str(scratch)}, fresh=True)
+
+
+def _render(scratch: Path) -> str:
+    """Have tlparse make pages of a trace, in its place; what is wrong, if it cannot."""
+    traces = sorted(scratch.glob("*.log"))
+    if not traces:
+        return "torch wrote no trace"
+    beside = Path(sys.executable).parent / "tlparse"
+    program = str(beside) if beside.exists() else shutil.which("tlparse")
+    if program is None:
+        return "it is not installed: pip install 'pt2bugs[triage]'; the raw trace is kept"
+    pages = scratch / "pages"
+    done = subprocess.run(
+        [program, str(traces[0]), "-o", str(pages), "--no-browser"], capture_output=True, text=True, check=False,
+        stdin=subprocess.DEVNULL, timeout=120,
+    )  # fmt: skip
+    if not (pages / "index.html").exists():
+        return (done.stderr.strip().splitlines() or ["it wrote no page"])[-1][:200]
+    for trace in traces:
+        trace.unlink()
+    (pages / "raw.log").unlink(missing_ok=True)
+    return ""
+
+
+def _size(files: list[Path]) -> int:
+    return sum(file.stat().st_size for file in files)
+
+
+def _keep(lab: Laboratory, program: Program, scratch: Path, target: Path, room: int) -> Iterator[Path]:
+    """Copy the text files of a folder, bounded and cleaned; the smallest first, as long as there is room."""
+    files = [file for file in scratch.rglob("*") if file.is_file() and not file.is_symlink() and file.suffix in _TEXT]
+    for file in sorted(files, key=lambda one: one.stat().st_size)[:MAX_FILES]:
+        text = file.read_bytes()[: 8 * MAX_FILE].decode("utf-8", "backslashreplace")
+        if not text.strip() or "\0" in text:
+            continue
+        text = bounded(text, MAX_FILE).replace(str(scratch), "<artifacts>")
+        text = lab.hide(text, program.path)
+        if room < len(text):
+            continue
+        room -= len(text)
+        path = target / file.relative_to(scratch)
+        write_text(path, text)
+        yield path

@@ -1,0 +1,33 @@
+"""The time that a triage may take."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+MIN_RUN_S = 5.0
+"""Less than this is not worth starting a run for."""
+
+
+@dataclass
+class Budget:
+    """Minutes for the whole, counted from its making; `spent` says that some step had to be left out."""
+
+    minutes: float
+    _began: float = field(default_factory=time.monotonic)
+
+    @property
+    def left_s(self) -> float:
+        return self.minutes * 60 - (time.monotonic() - self._began)
+
+    @property
+    def is_over(self) -> bool:
+        return self.left_s < MIN_RUN_S
+
+    def share(self, part: float) -> Budget:
+        """A budget of its own for one step: that part of what is left."""
+        return Budget(max(0.0, self.left_s * part) / 60)
+
+    def cap(self, seconds: float) -> float:
+        """These seconds, or what is left if that is less."""
+        return max(1.0, min(seconds, self.left_s))

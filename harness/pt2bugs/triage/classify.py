@@ -1,0 +1,248 @@
+"""Step 3: the class of a failure in the words of a header's `symptom`, its component, and what upstream would call it.
+
+The tables below are the mapping that docs/triage.md publishes. The first row that fits decides.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+
+from pt2bugs.case.words import Outcome
+from pt2bugs.triage.identity import Identity
+from pt2bugs.triage.ladder import LAYERS, Ladder
+from pt2bugs.triage.program import Program
+from pt2bugs.triage.reproduce import Reproduction
+from pt2bugs.triage.trial import Trial
+
+_GRAPH_BREAK = re.compile(r"\.Unsupported$|\.exc\.UserError$|Graph[Bb]reak|\.UncapturedHigherOrderOpError$")
+_RECOMPILATION = re.compile(r"RecompileLimit|RecompileError|CacheLimitExceeded|CacheSizeLimit")
+_TRITON = re.compile(r"^triton\.|[Tt]riton|OutOfResources")
+_BACKEND_FAILURE = re.compile(
+    r"BackendCompilerFailed$|InductorError$|LoweringException$|CppCompileError$|MissingOperator\w+$|CUDACompileError$"
+)
+_COUNTS_COMPILATIONS = re.compile(r"(?i)re-?compil|compiled? \d+ times|compilations?\b|frame_count|cache.?(size|limit)")
+_COUNTS_BREAKS = re.compile(r"(?i)graph.?breaks?|op_count|graphs? (?:was|were) captured|fullgraph")
+_MEASURES_MEMORY = re.compile(r"(?i)\balive\b|\bleak|\bmemory\b|refcount|weakref")
+_WANTS_ERROR = re.compile(
+    r"(?i)\baccept(s|ed)?\b|did not raise|not raised|no error|without (an )?error|should (have )?(raise|fail)"
+    r"|be refused|did(n't| not) (raise|fail|refuse)|silently|expected .*(error|exception)|does not raise|unnoticed"
+    r"|not refused"
+)
+_COMPARES_TENSORS = re.compile(r"Tensor-likes are not|Scalars are not|Expected .* but got|The values for attribute")
+_OPERATOR = re.compile(r"\b((?:torch\.ops\.)?(?:aten|prims|prim|inductor|quantized)(?:\.|::)\w+(?:\.\w+)?)\b")
+
+FRAMES = (
+    (re.compile(r"torch/_subclasses/"), "fake-tensor"),
+    (
+        re.compile(r"torch/fx/experimental/(symbolic_shapes|sym_node|recording)|torch/utils/_sympy/"),
+        "dynamic-shapes",
+    ),
+    (re.compile(r"torch/_higher_order_ops/|torch/_dynamo/variables/higher_order_ops"), "higher-order-ops"),
+    (re.compile(r"torch/_library/|torch/library\.py|torch/_custom_op"), "custom-op"),
+    (re.compile(r"torch/(_export|export)/"), "export"),
+    (re.compile(r"torch/_refs/|torch/_decomp/|torch/_prims/|torch/_meta_registrations"), "fake-tensor"),
+    (re.compile(r"torch/_functorch/_aot_autograd/functional_utils|torch/_subclasses/functional_tensor"), "aotautograd"),
+    (re.compile(r"torch/_functorch/(aot_autograd|_aot_autograd|partitioners)"), "aotautograd"),
+    (re.compile(r"torch/_functorch/"), "functorch"),
+    (re.compile(r"torch/_inductor/decomposition"), "decomposition"),
+    (re.compile(r"torch/_inductor/"), "inductor"),
+    (re.compile(r"torch/ao/|torch/_quantized"), "quantization"),
+    (re.compile(r"torch/_dynamo/"), "dynamo"),
+    (re.compile(r"torch/fx/"), "fx"),
+)
+"""Which component a torch frame belongs to."""
+_RUNG_COMPONENT = {
+    "eager": "dynamo",
+    "aot_eager": "aotautograd",
+    "aot_eager_decomp_partition": "decomposition",
+    "inductor": "inductor",
+    "export": "export",
+    "export_strict": "export",
+    "export_non_strict": "export",
+    "as_written": "inductor",
+}
+_REFINING = {
+    "eager": frozenset({"fake-tensor", "dynamic-shapes", "higher-order-ops", "custom-op"}),
+    "aot_eager": frozenset({"fake-tensor", "dynamic-shapes", "higher-order-ops", "custom-op", "functorch"}),
+    "aot_eager_decomp_partition": frozenset({"fake-tensor", "dynamic-shapes"}),
+    "inductor": frozenset({"fake-tensor", "dynamic-shapes", "custom-op"}),
+}
+"""The components that a frame can name below each rung: those that the layer shares with others."""
+_ENTRY_COMPONENT = (
+    ("functionalize", "functionalization"),
+    ("aot", "aotautograd"),
+    ("aot-inductor", "aot-inductor"),
+    ("make_fx", "fx"),
+    ("fake-tensor", "fake-tensor"),
+    ("fx", "fx"),
+)
+LABELS = {
+    "dynamo": "module: dynamo",
+    "aotautograd": "module: aotdispatch",
+    "functionalization": "module: functionalization",
+    "fake-tensor": "module: fakeTensor",
+    "dynamic-shapes": "module: dynamic shapes",
+    "decomposition": "module: decompositions",
+    "inductor": "module: inductor",
+    "export": "oncall: export",
+    "functorch": "module: functorch",
+    "fx": "module: fx",
+    "higher-order-ops": "module: higher order operators",
+    "custom-op": "module: custom-operators",
+    "aot-inductor": "module: aotinductor",
+    "quantization": "oncall: quantization",
+}
+SYMPTOM_LABELS = {
+    "graph-break": "module: graph breaks",
+    "recompilation": "module: recompilations",
+    "wrong-result": "module: correctness (silent)",
+    "crash": "module: crash",
+    "memory": "module: memory usage",
+    "triton": "upstream triton",
+    "missing-error": "module: error checking",
+}
+
+
+@dataclass(frozen=True)
+class Classification:
+    """`symptom` and `component` are words of a header; both are None where the compiler is not at fault."""
+
+    symptom: str | None
+    component: str | None
+    frame: str
+    operator: str
+    labels: tuple[str, ...]
+    why: str
+
+
+def classify(program: Program, found: Reproduction, ladder: Ladder) -> Classification:
+    """The class of what was found, by the failure itself, what the ladder says and, last, the program's own words."""
+    identity = found.identity
+    trial = found.trial
+    first = ladder.first_failing
+    if first == "none" and set(trial.entered) <= {"compile"}:
+        words = "it fails in the same way without the compiler"
+        return Classification(None, None, identity.frame, _operator(found, ladder), (), words)
+    symptom, why = symptom_of(program, identity, trial, ladder)
+    component, because = component_of(identity, trial, ladder)
+    labels = tuple(
+        dict.fromkeys(
+            label
+            for label in ("oncall: pt2", LABELS.get(component, ""), SYMPTOM_LABELS.get(symptom, ""))
+            if label
+        )
+    )  # fmt: skip
+    frame = identity.frame
+    return Classification(symptom, component, frame, _operator(found, ladder), labels, f"{why}; {because}")
+
+
+def symptom_of(program: Program, identity: Identity, trial: Trial, ladder: Ladder) -> tuple[str, str]:
+    """The class, and the row of the table that decided."""
+    outcome = identity.outcome
+    if outcome is Outcome.CRASH:
+        return "crash", f"it died by {identity.signal}" if identity.signal else "it left without a word"
+    if outcome is Outcome.TIMEOUT:
+        return "hang", "it does not end"
+    if outcome is Outcome.OOM:
+        return "memory", "it ran out of memory"
+    if outcome is Outcome.RAISE:
+        return _symptom_of_exception(identity, trial)
+    words = f"{identity.message}\n{_statement(program, trial.lines)}"
+    if not _COMPARES_TENSORS.search(identity.message):
+        if _COUNTS_COMPILATIONS.search(words) and (trial.recompiles or trial.graphs > 1):
+            return "recompilation", "the program counts compilations, and Dynamo compiled again"
+        if _MEASURES_MEMORY.search(words):
+            return "memory", "the assertion that fails is about memory"
+        if _COUNTS_BREAKS.search(words) and trial.breaks:
+            return "graph-break", "the program counts graphs, and Dynamo broke one"
+        handled = (step := ladder.step("none")) is not None and step.trial is not None and bool(step.trial.handled)
+        if handled and _WANTS_ERROR.search(words):
+            return "missing-error", "without the compiler an exception is raised there, with it none is"
+    return "wrong-result", "the program's own comparison fails"
+
+
+def _symptom_of_exception(identity: Identity, trial: Trial) -> tuple[str, str]:
+    kind, frames = identity.error_type, f"{identity.frame}\n{trial.observation.all_frames}"
+    if _GRAPH_BREAK.search(kind):
+        return "graph-break", f"{kind}: Dynamo cannot capture it"
+    if _RECOMPILATION.search(kind):
+        return "recompilation", f"{kind}: a limit of recompilations"
+    inner = identity.message.partition("raised:")[2].strip().partition(":")[0] if "raised:" in identity.message else ""
+    if _TRITON.search(kind) or _TRITON.search(inner) or "/triton/" in frames:
+        return "triton", "the exception is Triton's"
+    if _BACKEND_FAILURE.search(kind):
+        return "backend-failure", f"{kind}: the backend raised while it compiled"
+    return "internal-error", f"{kind} left the compiler or what it made"
+
+
+def component_of(identity: Identity, trial: Trial, ladder: Ladder) -> tuple[str, str]:
+    """The component, and why."""
+    first = ladder.first_failing
+    frames = [identity.frame, *trial.observation.frames] if identity.frame else []
+    if first in ("none", ""):
+        named = _by_frame(frames[:1])
+        if named and "compile" not in trial.entered:
+            entry = next((component for kind, component in _ENTRY_COMPONENT if kind in trial.entered), "")
+            if named == "fx" or not entry or named in ("dynamic-shapes", "higher-order-ops"):
+                return named, f"its innermost torch frame is {frames[0]}"
+            return entry, "that is how the program enters the compiler"
+        for kind, component in _ENTRY_COMPONENT:
+            if kind in trial.entered:
+                return component, f"the program enters the compiler by {kind} alone"
+        return "dynamo", "no rung shows it alone"
+    if first not in LAYERS and first not in _RUNG_COMPONENT:
+        return "backend", f"only the program's own backend {first} shows it"
+    named = _by_frame(frames[:2])
+    if named in _REFINING.get(first, ()):
+        return named, f"{first} is the first rung that fails, in {frames[0]}"
+    if (
+        first in ("eager", "aot_eager", "inductor")
+        and ladder.heals("dynamic_false")
+        and not ladder.heals("dynamic_true")
+    ):
+        return "dynamic-shapes", f"{first} is the first rung that fails, and not with dynamic=False"
+    if _metadata_mismatch(ladder):
+        return (
+            "fake-tensor",
+            f"{first} is the first rung that fails, and a fake tensor's metadata is not the real one's",
+        )
+    if first == "aot_eager" and ladder.shows("functionalize"):
+        return "functionalization", "it fails when graphs are only functionalized"
+    if first == "inductor" and ladder.pass_.startswith("decomposition"):
+        return "decomposition", f"torch's bisector says {ladder.pass_}"
+    return _RUNG_COMPONENT[first], f"{first} is the first rung that fails"
+
+
+def _metadata_mismatch(ladder: Ladder) -> bool:
+    step = ladder.step("fake_tensor_crossref")
+    return step is not None and "mismatched tensor metadata" in step.identity.message
+
+
+def _by_frame(frames: list[str]) -> str:
+    for frame in frames:
+        for pattern, component in FRAMES:
+            if pattern.match(frame):
+                return component
+    return ""
+
+
+def _statement(program: Program, lines: tuple[int, ...]) -> str:
+    """The text of the program's innermost statement that the exception left from."""
+    if not lines:
+        return ""
+    line = lines[-1]
+    best = ""
+    for node in ast.walk(ast.parse(program.source)):
+        if isinstance(node, (ast.Assert, ast.Raise, ast.Expr)) and node.lineno <= line <= (node.end_lineno or line):
+            best = ast.get_source_segment(program.source, node) or best
+    return best
+
+
+def _operator(found: Reproduction, ladder: Ladder) -> str:
+    """The operator that the failure, the traceback or torch's bisector names; empty if none does."""
+    for text in (ladder.pass_, found.identity.message, found.trial.text):
+        if match := _OPERATOR.search(text):
+            return match[1].removeprefix("torch.ops.").replace("::", ".")
+    return ""

@@ -1,0 +1,242 @@
+"""Step 7: what a reporter hands over: a case of this corpus and a unit test in PyTorch's style, both seen to fail."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from pt2bugs.case.expectation import public
+from pt2bugs.case.observation import telling_line
+from pt2bugs.case.words import Outcome
+from pt2bugs.files import write_text
+from pt2bugs.triage.classify import Classification
+from pt2bugs.triage.identity import Identity
+from pt2bugs.triage.ladder import LAYERS
+from pt2bugs.triage.program import without_header
+from pt2bugs.triage.program_parts import indented, split
+from pt2bugs.triage.redact import redact_source
+from pt2bugs.triage.reproduce import Reproduction
+from pt2bugs.triage.trial import Laboratory
+
+TEST_FILES = {
+    "dynamo": ("test/dynamo/test_misc.py", "module: dynamo"),
+    "aotautograd": ("test/functorch/test_aotdispatch.py", "oncall: pt2"),
+    "functionalization": ("test/test_functionalization.py", "module: codegen"),
+    "fake-tensor": ("test/test_fake_tensor.py", "module: meta tensors"),
+    "dynamic-shapes": ("test/test_dynamic_shapes.py", "oncall: pt2"),
+    "decomposition": ("test/test_decomp.py", "module: decompositions"),
+    "inductor": ("test/inductor/test_torchinductor.py", "module: inductor"),
+    "export": ("test/export/test_export.py", "oncall: export"),
+    "functorch": ("test/functorch/test_eager_transforms.py", "module: functorch"),
+    "fx": ("test/test_fx.py", "module: fx"),
+    "backend": ("test/dynamo/test_backends.py", "module: dynamo"),
+    "higher-order-ops": ("test/dynamo/test_higher_order_ops.py", "module: dynamo"),
+    "custom-op": ("test/test_custom_ops.py", "module: custom-operators"),
+    "aot-inductor": ("test/inductor/test_aot_inductor.py", "module: inductor"),
+    "quantization": ("test/quantization/pt2e/test_quantize_pt2e.py", "oncall: quantization"),
+}
+"""The test file of PyTorch that a component's tests belong to, and its owner."""
+ISSUE = "https://github.com/pytorch/pytorch/issues"
+
+
+@dataclass(frozen=True)
+class HandedOver:
+    """The files, and for each that does not fail as the program does a sentence that says so."""
+
+    case: Path
+    test: Path
+    problems: tuple[str, ...]
+
+
+def hand_over(
+    lab: Laboratory,
+    source: str,
+    found: Reproduction,
+    said: Classification,
+    name: str,
+    folder: Path,
+    releases: str = "",
+) -> HandedOver:
+    """Write the case and the unit test of the program `source`, and run both.
+
+    Args:
+        releases: a specifier of those that have the bug; empty: the one at hand.
+
+    Raises:
+        EngineError: the engine cannot be started.
+    """
+    word = _identifier(name)
+    source = redact_source(without_header(source))
+    expected = found.oracle.reference
+    case, test = folder / "case.py", folder / f"test_{word}.py"
+    write_text(case, case_text(source, found, said, word, public(lab.torch), expected, releases))
+    write_text(test, test_text(source, said, word, expected))
+    problems = []
+    checked = lab.run(
+        case, kind="check", check=f"test_{word}", arguments={}, compiles=False, timeout_s=lab.timeout_s
+    )  # fmt: skip
+    if not has_identity(checked.identity, found.identity):
+        problems.append(f"case.py does not fail as the program does: {checked.observation.summary[:200]}")
+    tested = lab.run(test, unit_test=True)
+    if not has_identity(tested.identity, found.identity):
+        problems.append(f"{test.name} does not fail as the program does: {tested.observation.summary[:200]}")
+    return HandedOver(case, test, tuple(problems))
+
+
+def has_identity(one: Identity, other: Identity) -> bool:
+    """Whether a check or a test made of a program shows its failure; its lines are others."""
+    if other.error_type == "" and other.outcome is Outcome.WRONG:
+        return one.outcome in (Outcome.WRONG, Outcome.RAISE) and "AssertionError" in one.error_type
+    if (one.outcome, one.signal, one.error_type) != (other.outcome, other.signal, other.error_type):
+        return False
+    if one.outcome not in (Outcome.RAISE, Outcome.WRONG):
+        return True
+    return one.signature == other.signature or (bool(one.place) and one.place == other.place)
+
+
+def _identifier(name: str) -> str:
+    word = re.sub(r"\W+", "_", name).strip("_").lower()
+    return word if word and not word[0].isdigit() else f"program_{word}".strip("_")
+
+
+def case_text(
+    source: str,
+    found: Reproduction,
+    said: Classification,
+    word: str,
+    torch: str,
+    expected: str | None = None,
+    releases: str = "",
+) -> str:
+    """A case file: the header from what was found, the program as its check."""
+    identity = found.identity
+    outcome = identity.outcome
+    entry = [f"torch = {json.dumps(releases or f'=={torch}')}", f"outcome = {json.dumps(str(outcome))}"]
+    if identity.error_type:
+        entry.append(f"error = {json.dumps(identity.error_type)}")
+    if outcome in (Outcome.RAISE, Outcome.WRONG) and identity.error_type:
+        entry.append(f"match = {json.dumps(pattern_of(identity.message))}")
+    if identity.signal:
+        entry.append(f"signal = {json.dumps(identity.signal)}")
+    title = _title(found)
+    header = [
+        "# /// script",
+        '# requires-python = ">=3.10"',
+        f'# dependencies = ["torch=={torch}", "numpy", "setuptools"]',
+        "#",
+        "# [tool.pt2bugs]",
+        f"# issue = {json.dumps(ISSUE)}",
+        f"# title = {json.dumps(title)}",
+        f"# component = {json.dumps(said.component or 'dynamo')}",
+        f"# symptom = {json.dumps(said.symptom or 'internal-error')}",
+        '# devices = ["cpu"]',
+        *_settings(found),
+        "#",
+        "# [[tool.pt2bugs.bug]]",
+        *(f"# {line}" for line in entry),
+        "# ///",
+    ]
+    doc = [
+        f'"""{title}.'.replace("\\", "\\\\"),
+        f"Found by triage on torch {torch}: {said.why}.".replace("\\", "\\\\").replace('"""', "'''"),
+        "Correct: the program ends without an exception, as it does without the compiler.",
+        '"""',
+    ]
+    parts = split(source)
+    function = f"def test_{word}() -> None:"
+    body = _compared(parts.body, expected) if expected is not None else parts.body
+    imports = "import contextlib\nimport io\n\n" if expected is not None else ""
+    check = [function, *([f"    global {', '.join(parts.names)}"] if parts.names else []), indented(body, "    ")]
+    main = ["", "", 'if __name__ == "__main__":', f"    test_{word}()", ""]
+    return "\n".join([*header, *doc, "", imports + parts.top, "", "", *check, *main])
+
+
+def _settings(found: Reproduction) -> list[str]:
+    """The lines of a header that say what the program asks for, where that is not the usual."""
+    lines = []
+    named = [name for name in found.trial.backends if name in LAYERS]
+    if named and "inductor" not in found.trial.backends:
+        lines.append(f"# backends = [{json.dumps(named[0])}]")
+    if "compile" not in found.trial.entered:
+        lines.append("# compiles = false")
+    return lines
+
+
+def pattern_of(message: str) -> str:
+    """A regular expression for the telling line of a message, numbers and addresses left open."""
+    line = telling_line(message)[:120]
+    text = re.sub(r"\\?\d+", lambda _: r"\d+", re.escape(line))
+    return re.sub(r"\\([ '\"\-,:;=<>&~#@!%/])", r"\1", text) or "^$"
+
+
+def _title(found: Reproduction) -> str:
+    identity = found.identity
+    text = telling_line(identity.message) or identity.signal or str(identity.outcome)
+    title = f"{identity.error_type.rpartition('.')[2]}: {text}" if identity.error_type else text
+    title = " ".join("".join(c if c.isprintable() else " " for c in title).split())
+    return title.replace('"', "'").replace("\\", "/")[:110]
+
+
+def _compared(body: str, expected: str) -> str:
+    return (
+        "printed = io.StringIO()\nwith contextlib.redirect_stdout(printed):\n"
+        + indented(body, "    ")
+        + f"\nassert printed.getvalue() == {expected!r}, printed.getvalue()"
+    )
+
+
+def test_text(source: str, said: Classification, word: str, expected: str | None = None) -> str:
+    """A unit test in the style of PyTorch's own: it fails as long as the program does."""
+    file, owner = TEST_FILES.get(said.component or "", ("test/dynamo/test_repros.py", "oncall: pt2"))
+    parts = split(source)
+    camel = "".join(part.capitalize() for part in word.split("_"))
+    lines = [
+        f'# Owner(s): ["{owner}"]',
+        f"# Belongs to {file}.",
+        "",
+    ]
+    if expected is not None:
+        lines += ["import contextlib", "import io", ""]
+    lines += [parts.top, "", "from torch.testing._internal.common_utils import TestCase, run_tests", "", ""]
+    body = parts.body if expected is None else _printed(parts.body, expected)
+    method = [f"    def test_{word}(self):"]
+    if parts.names:
+        method.append(f"        global {', '.join(parts.names)}")
+    method.append(indented(body, "        "))
+    lines += [f"class {camel}Tests(TestCase):", *method, "", "", 'if __name__ == "__main__":', "    run_tests()", ""]
+    return "\n".join(lines)
+
+
+def _printed(body: str, expected: str) -> str:
+    return (
+        "printed = io.StringIO()\nwith contextlib.redirect_stdout(printed):\n"
+        + indented(body, "    ")
+        + f"\nself.assertEqual(printed.getvalue(), {expected!r})"
+    )
+
+
+COLLECT_ENV = """
+import io, contextlib
+from torch.utils.collect_env import get_pretty_env_info
+print(get_pretty_env_info())
+"""
+
+
+def versions(lab: Laboratory, folder: Path) -> str:
+    """What `torch.utils.collect_env` says there, without paths and secrets; facts of our own where it fails.
+
+    Raises:
+        EngineError: the engine cannot be started.
+    """
+    path = folder / "collect_env.py"
+    write_text(path, COLLECT_ENV)
+    try:
+        trial = lab.run(path, stdout=True, timeout_s=60.0)
+    finally:
+        path.unlink(missing_ok=True)
+    if trial.outcome is Outcome.PASS and "PyTorch version" in trial.stdout:
+        return trial.stdout.strip()
+    facts = lab.facts
+    return f"PyTorch version: {facts['torch']}\nPython version: {facts['python']}\nOS: {facts['platform']}"

@@ -1,0 +1,80 @@
+"""Which failure it is: what two runs must have in common to show the same bug."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from pt2bugs.case.observation import Observation
+from pt2bugs.case.words import FAILURES, Outcome
+
+PRINTS_OTHERWISE = "prints otherwise than without the compiler"
+"""The message of a program whose only failure is its output."""
+_BACKEND_RAISED = re.compile(r"^backend='[^']*' raised:\s*")
+_USER_CODE = re.compile(r"\n\s*from user code:.*", re.DOTALL)
+_ADVICE = re.compile(r"\n\s*(Set TORCH\w+=|You can suppress this exception).*", re.DOTALL)
+_NUMBER = re.compile(r"0x[0-9a-fA-F]+|(?<![A-Za-z_])\d+(\.\d+)?(e[-+]?\d+)?")
+_PATH = re.compile(r"(?:/[\w.+-]+){2,}|<(?:cell|cache|env)>\S*")
+
+
+@dataclass(frozen=True)
+class Identity:
+    """A failure: outcome, exception, message, innermost torch frame, signal, and the line of the program it left."""
+
+    outcome: Outcome
+    error_type: str = ""
+    message: str = ""
+    frame: str = ""
+    signal: str = ""
+    line: int = 0
+
+    @classmethod
+    def of(cls, seen: Observation, lines: list[int] | None = None) -> Identity:
+        line = lines[-1] if lines else 0
+        return cls(seen.outcome, seen.error_type, seen.message, seen.frame, seen.signal, line)
+
+    @property
+    def is_failure(self) -> bool:
+        return self.outcome in FAILURES
+
+    @property
+    def signature(self) -> str:
+        """The message without what differs from run to run: numbers, addresses, paths, the backend's name."""
+        text = _BACKEND_RAISED.sub("", self.message.strip())
+        text = _ADVICE.sub("", _USER_CODE.sub("", text))
+        text = _NUMBER.sub("#", _PATH.sub("<path>", text))
+        return " ".join(text.split())[:300]
+
+    @property
+    def place(self) -> str:
+        """File and function of the innermost torch frame; its line moves from release to release."""
+        return re.sub(r":\d+ ", " ", self.frame)
+
+    def is_same(self, other: Identity) -> bool:
+        """Whether both show the same bug in one program.
+
+        By outcome and signal; of exceptions also by type, and then by message or innermost torch frame or, where the
+        program's own assertion failed, by the line it stands on.
+        """
+        if (self.outcome, self.signal, self.error_type) != (other.outcome, other.signal, other.error_type):
+            return False
+        if self.outcome not in (Outcome.RAISE, Outcome.WRONG):
+            return True
+        if self.outcome is Outcome.WRONG and self.line and self.line == other.line:
+            return True
+        if self.signature and self.signature == other.signature:
+            return True
+        return bool(self.place) and self.place == other.place
+
+    def is_equal(self, other: Identity) -> bool:
+        """Whether both are the same to the last digit: so it is without the compiler if that is not needed."""
+        return self.is_same(other) and self.message == other.message
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "error_type": self.error_type,
+            "message": self.message,
+            "frame": self.frame,
+            "signal": self.signal,
+        }

@@ -1,0 +1,45 @@
+"""Step 6, first half: which cases of the corpus the failure is, by the engine of `pt2bugs match`."""
+
+from __future__ import annotations
+
+import importlib
+import signal
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from pt2bugs.case.corpus import load_cases
+from pt2bugs.case.expectation import public
+from pt2bugs.results.matrix import Results
+from pt2bugs.triage.reproduce import Reproduction
+
+
+def known_bugs(
+    found: Reproduction, torch: str, cases: Sequence[Path], results: Path, warn: Callable[[str], None]
+) -> list[dict[str, Any]]:
+    """The matches, best first, as `pt2bugs match --json` has them."""
+    try:
+        answer: Any = importlib.import_module("pt2bugs.triage.answer")
+    except ImportError:
+        warn("this installation has no `match`: whether the failure is known was not asked")
+        return []
+    known = answer.KnownBugs.load(Results(results), load_cases(cases, warn), warn)
+    release = public(torch)
+    for one in known.recognize(text_of(found), release):
+        if one.matches:
+            return [known.as_dict(match, release) for match in one.matches]
+    return []
+
+
+def text_of(found: Reproduction) -> str:
+    """The failure as a reporter would paste it: the traceback, or the last words of a process that died."""
+    identity, trial = found.identity, found.trial
+    if identity.signal:
+        number = getattr(signal, identity.signal, None)
+        words = signal.strsignal(number) if number is not None else identity.signal
+        return f"{trial.observation.output_tail}\n{words} (core dumped)\n"
+    if trial.text:
+        return trial.text
+    where = f'  File "{identity.frame.partition(":")[0]}", line 1, in {identity.frame.rpartition(" ")[2]}\n'
+    head = "Traceback (most recent call last):\n" + (where if identity.frame else "")
+    return f"{head}{identity.error_type}: {identity.message}\n" if identity.error_type else identity.message

@@ -1,0 +1,227 @@
+"""Step 2: the same program with every `torch.compile` in it sent to one layer after the other.
+
+The first rung that shows the same failure names the layer. What comes after narrows: inside Inductor, for dynamic
+shapes, for functionalization, for fake tensors.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pt2bugs.case.observation import Observation, telling_line
+from pt2bugs.case.words import Outcome
+from pt2bugs.triage.identity import Identity
+from pt2bugs.triage.program import Program
+from pt2bugs.triage.reproduce import Reproduction
+from pt2bugs.triage.trial import Laboratory, Trial
+
+LAYERS = ("none", "eager", "aot_eager", "aot_eager_decomp_partition", "inductor")
+"""Each of them does what the one before does, and one thing more."""
+EXPORTS: Mapping[str, Mapping[str, Any]] = {
+    "export_non_strict": {"strict": False},
+    "export_strict": {"strict": True},
+}
+_DYNAMO = "torch._dynamo.config."
+_INDUCTOR = "torch._inductor.config."
+SHAPES: Mapping[str, Mapping[str, Any]] = {
+    "dynamic_true": {"dynamic": True},
+    "dynamic_false": {"dynamic": False},
+    "fullgraph": {"fullgraph": True},
+    "dynamo_disabled": {"config": {f"{_DYNAMO}disable": True}},
+}
+TRACING: Mapping[str, Mapping[str, Any]] = {
+    "functionalize": {"backend": "functionalize"},
+    "fake_tensor_crossref": {"backend": "none", "crossref": True},
+}
+INSIDE_INDUCTOR: Mapping[str, Mapping[str, Any]] = {
+    "mode_reduce_overhead": {"backend": "inductor", "mode": "reduce-overhead"},
+    "mode_max_autotune": {"backend": "inductor", "mode": "max-autotune-no-cudagraphs"},
+    "fallback_random": {"backend": "inductor", "config": {f"{_INDUCTOR}fallback_random": True}},
+    "no_fusion": {"backend": "inductor", "config": {f"{_INDUCTOR}max_fusion_size": 1}},
+    "no_vectorization": {"backend": "inductor", "config": {f"{_INDUCTOR}cpp.simdlen": 1}},
+    "no_pattern_matcher": {"backend": "inductor", "config": {f"{_INDUCTOR}pattern_matcher": False}},
+    "emulate_precision_casts": {"backend": "inductor", "config": {f"{_INDUCTOR}emulate_precision_casts": True}},
+    "cpp_wrapper": {"backend": "inductor", "config": {f"{_INDUCTOR}cpp_wrapper": True}},
+}
+MAX_REPEATS = 10
+BUDGET_PART = 0.5
+
+
+@dataclass(frozen=True)
+class Step:
+    """One rung: what was seen there, and whether it is the failure that is triaged."""
+
+    rung: str
+    identity: Identity
+    same: bool
+    trial: Trial | None = None
+
+    def as_json(self) -> dict[str, str]:
+        return {
+            "rung": self.rung,
+            "outcome": str(self.identity.outcome),
+            "error_type": self.identity.error_type,
+            "message": telling_line(self.identity.message)[:500],
+        }
+
+
+@dataclass
+class Ladder:
+    """All rungs that were tried. `first_failing` is the layer, empty if no rung shows the failure.
+
+    `pass_` is the subsystem of Inductor, and the application in it, that torch's bisector names; `why_no_pass` says why
+    it cannot.
+    """
+
+    steps: list[Step] = field(default_factory=list)
+    first_failing: str = ""
+    below: str = ""
+    pass_: str = ""
+    why_no_pass: str = ""
+
+    def step(self, rung: str) -> Step | None:
+        return next((step for step in self.steps if step.rung == rung), None)
+
+    def heals(self, rung: str) -> bool:
+        """Whether the failure is gone on that rung."""
+        step = self.step(rung)
+        return step is not None and step.identity.outcome is Outcome.PASS
+
+    def shows(self, rung: str) -> bool:
+        step = self.step(rung)
+        return step is not None and step.same
+
+
+Talk = Callable[[str], None]
+
+
+class Climber:
+    """Climbs the ladder with one program.
+
+    Args:
+        inside: whether Inductor's own settings are tried, where it is the first to fail; no class depends on them.
+    """
+
+    def __init__(
+        self, lab: Laboratory, program: Program, found: Reproduction, talk: Talk, *, inside: bool = True
+    ) -> None:
+        self._lab, self._program, self._found, self._talk = lab, program, found, talk
+        self._inside = inside
+        self._budget = lab.budget.share(BUDGET_PART)
+        self.ladder = Ladder()
+
+    def climb(self) -> Ladder:
+        """Try the rungs that can say something, as far as the budget goes.
+
+        Raises:
+            EngineError: the engine cannot be started.
+        """
+        ladder, entered = self.ladder, self._found.trial.entered
+        if "compile" not in entered and "export" in entered:
+            for rung in LAYERS:
+                self._skip(rung, "the program compiles nothing, it exports")
+            self._climb_exports()
+            return ladder
+        if "compile" not in entered and "export" not in entered:
+            return self._without_compile()
+        none = self._try("none", {"backend": "none"}, exact=True)
+        if none.same:
+            for rung in LAYERS[1:]:
+                self._skip(rung, "it fails without torch.compile")
+            if "export" in entered:
+                self._climb_exports()
+            ladder.first_failing = ladder.first_failing or "none"
+            return ladder
+        for rung in LAYERS[1:]:
+            if self._try(rung, {"backend": rung}).same and not ladder.first_failing:
+                ladder.first_failing = rung
+        self._own_backend()
+        if ladder.first_failing:
+            self._narrow()
+        return ladder
+
+    def _without_compile(self) -> Ladder:
+        """A program that only traces (make_fx, fake tensors, functionalize) has no layer above."""
+        for rung in LAYERS[1:]:
+            self._skip(rung, "the program compiles nothing")
+        step = Step("none", self._found.identity, same=True, trial=self._found.trial)
+        self.ladder.steps.insert(0, step)
+        self.ladder.first_failing = "none"
+        return self.ladder
+
+    def _climb_exports(self) -> None:
+        for rung, redirect in EXPORTS.items():
+            step = self._try(rung, redirect)
+            if step.same and self.ladder.first_failing in ("", "none"):
+                self.ladder.first_failing = rung
+        if not self.ladder.first_failing:
+            # Neither setting alone: the program may need both, as one that exports twice.
+            self.ladder.steps.append(Step("export", self._found.identity, same=True, trial=self._found.trial))
+            self.ladder.first_failing = "export"
+
+    def _own_backend(self) -> None:
+        """The backend that the program names, where that is none of the layers."""
+        own = [name for name in self._found.trial.backends if name not in LAYERS]
+        if self.ladder.first_failing or (not own and "inductor" not in self._found.trial.backends):
+            return
+        rung = own[0] if own else "as_written"
+        self.ladder.steps.append(Step(rung, self._found.identity, same=True, trial=self._found.trial))
+        self.ladder.first_failing = rung
+
+    def _narrow(self) -> None:
+        ladder = self.ladder
+        layers = [step.rung for step in ladder.steps if step.rung in LAYERS]
+        if ladder.first_failing in layers:
+            below = layers[: layers.index(ladder.first_failing)]
+            ladder.below = next((rung for rung in reversed(below) if ladder.heals(rung)), "")
+        rungs = {**SHAPES}
+        if ladder.first_failing in ("eager", "aot_eager"):
+            rungs |= TRACING
+        if ladder.first_failing == "inductor" and self._inside:
+            rungs |= INSIDE_INDUCTOR
+        for rung, redirect in rungs.items():
+            backend = {} if "backend" in redirect or ladder.first_failing not in LAYERS else {
+                "backend": ladder.first_failing
+            }  # fmt: skip
+            self._try(rung, {**backend, **redirect})
+
+    def _skip(self, rung: str, why: str) -> None:
+        self.ladder.steps.append(Step(rung, Identity.of(Observation(Outcome.SKIP, message=why)), same=False))
+
+    def _try(self, rung: str, redirect: Mapping[str, Any], *, exact: bool = False) -> Step:
+        if self._budget.is_over:
+            self._skip(rung, "its share of the budget was spent")
+            return self.ladder.steps[-1]
+        self._talk(f"ladder: {rung}")
+        found = self._found
+        for _ in range(self._repeats()):
+            trial = self._lab.run(
+                self._program.path, redirect, stdout=found.oracle.reference is not None, timeout_s=self._timeout_s
+            )
+            identity = found.oracle.identity(trial)
+            if trial.absent:
+                identity = Identity.of(Observation(Outcome.SKIP, message=f"this torch has no {trial.absent[0]}"))
+            same = identity.is_equal(found.identity) if exact else identity.is_same(found.identity)
+            if same or self._budget.is_over:
+                break
+        step = Step(rung, identity, same=same, trial=trial)
+        self.ladder.steps.append(step)
+        return step
+
+    @property
+    def _timeout_s(self) -> float | None:
+        """Of one rung. What hangs takes all that it gets, so it gets ten times what the program takes uncompiled."""
+        none = self.ladder.step("none")
+        if self._found.outcome is not Outcome.TIMEOUT or none is None or none.trial is None:
+            return None
+        return min(self._lab.timeout_s, max(20.0, 10 * none.trial.seconds))
+
+    def _repeats(self) -> int:
+        """Runs of a rung after which a flaky failure would have shown, at 95 %."""
+        rate = self._found.failed / self._found.runs
+        if rate >= 1:
+            return 1
+        return min(MAX_REPEATS, math.ceil(math.log(0.05) / math.log(1 - rate))) if rate > 0 else 1

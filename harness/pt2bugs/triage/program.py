@@ -1,0 +1,87 @@
+"""The program that is triaged: a script, or the file of a case."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+from pt2bugs.case.script_block import find_block
+from pt2bugs.errors import InputError
+
+MAX_BYTES = 2_000_000
+
+
+class CannotRun(InputError):
+    """The program cannot be run here: a syntax error, a missing module, no GPU, nobody to ask."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program on disk. `source` is its text."""
+
+    path: Path
+    source: str
+
+    @property
+    def name(self) -> str:
+        return self.path.stem
+
+
+def load_program(path: Path) -> Program:
+    """Read a program and see that it is Python.
+
+    Raises:
+        CannotRun: it is not there, not text, or not Python.
+    """
+    if not path.is_file():
+        raise CannotRun(f"{path}: there is no such file")
+    if path.stat().st_size > MAX_BYTES:
+        raise CannotRun(f"{path}: has more than {MAX_BYTES:,} bytes; give it the program alone")
+    try:
+        source = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CannotRun(f"{path}: cannot be read as text: {error}") from None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(source)
+    except SyntaxError as error:
+        raise CannotRun(f"{path}:{error.lineno}: is not Python: {error.msg}") from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise CannotRun(f"{path}: is not Python that can be parsed: {error or type(error).__name__}") from None
+    return Program(path.resolve(), source)
+
+
+def is_unused(source: str, module: str) -> bool:
+    """Whether no name that the program's imports take from a module is used anywhere in it."""
+    return without_import(source, module) is not None
+
+
+def without_import(source: str, module: str) -> str | None:
+    """The program without its imports of a module, its lines where they were; None if it uses what they bring."""
+    tree = ast.parse(source)
+    top = module.partition(".")[0]
+    lines = source.splitlines(keepends=True)
+    names: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, ast.Import) and any(alias.name.partition(".")[0] == top for alias in node.names):
+            kept = [alias for alias in node.names if alias.name.partition(".")[0] != top]
+            gone = [alias for alias in node.names if alias not in kept]
+        elif isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").partition(".")[0] == top:
+            kept, gone = [], node.names
+        else:
+            continue
+        names |= {alias.asname or alias.name.partition(".")[0] for alias in gone}
+        text = f"import {', '.join(ast.unparse(alias) for alias in kept)}" if kept else "pass"
+        end = node.end_lineno or node.lineno
+        lines[node.lineno - 1 : end] = [f"{text}\n", *["\n"] * (end - node.lineno)]
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return "".join(lines) if names and "*" not in names and not names & used else None
+
+
+def without_header(source: str) -> str:
+    """The program without its inline script metadata, if it has any."""
+    block = find_block(source)
+    return block.program.lstrip("\n") if block is not None else source

@@ -1,0 +1,158 @@
+"""Puts a program into one function: imports, definitions and constants stay outside, the rest goes in."""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Parts:
+    """`top` is the text that stays at module level, `body` the statements of the function, not indented."""
+
+    top: str
+    body: str
+    names: tuple[str, ...]
+
+    def function(self, opening: str, indent: str = "    ") -> str:
+        """A function with the body; its names stay those of the module, as functions outside it use them."""
+        lines = [opening]
+        if self.names:
+            lines.append(f"    global {', '.join(self.names)}")
+        lines.append(indented(self.body, "    "))
+        return indented("\n".join(lines), indent[4:]) if len(indent) > 4 else "\n".join(lines)
+
+
+def split(source: str) -> Parts:
+    """Split a program at its first statement that does something.
+
+    What is under ``if __name__ == "__main__"`` runs like the rest. Imports stay outside wherever they stand: a star
+    import may not be in a function.
+    """
+    tree = ast.parse(source)
+    lines = source.splitlines()
+    nodes = list(tree.body)
+    doc = ast.get_docstring(tree, clean=False)
+    if doc is not None:
+        nodes = nodes[1:]
+    at = next((index for index, node in enumerate(nodes) if not _is_quiet(node)), len(nodes))
+    top, body = nodes[:at], nodes[at:]
+    inner: list[str] = []
+    outer = [_text(lines, node) for node in top]
+    bound: list[str] = []
+    for node in body:
+        if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
+            outer.append(_text(lines, node))
+        elif isinstance(node, ast.If) and _is_main_guard(node.test):
+            inner += [_dedented(lines, one) for one in node.body]
+            bound += [name for one in node.body for name in _bound(one)]
+        else:
+            inner.append(_text(lines, node))
+            bound += _bound(node)
+    return Parts("\n".join(outer), "\n".join(inner) or "pass", tuple(dict.fromkeys(bound)))
+
+
+def _is_quiet(node: ast.stmt) -> bool:
+    """Whether a statement only imports, defines or names a constant."""
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return True
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        return not node.decorator_list
+    if isinstance(node, (ast.Assign, ast.AnnAssign)):
+        return isinstance(node.value, ast.Constant)
+    return False
+
+
+def _is_main_guard(test: ast.expr) -> bool:
+    return "__name__" in ast.unparse(test) and "__main__" in ast.unparse(test)
+
+
+def _text(lines: list[str], node: ast.stmt) -> str:
+    start = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
+    return "\n".join(lines[start - 1 : node.end_lineno])
+
+
+def _dedented(lines: list[str], node: ast.stmt) -> str:
+    text, first = _text(lines, node), lines[node.lineno - 1]
+    width = len(first) - len(first.lstrip())
+    inside = _lines_inside_strings("if True:\n" + text if width else text)
+    shift = 1 if width else 0
+    return "\n".join(
+        line if index + 1 + shift in inside else line[width:] for index, line in enumerate(text.splitlines())
+    )
+
+
+def indented(text: str, prefix: str) -> str:
+    """The statements, indented; the inside of strings that span lines stays as it is."""
+    inside = _lines_inside_strings(text)
+    return "\n".join(
+        line if number in inside or not line.strip() else prefix + line
+        for number, line in enumerate(text.splitlines(), 1)
+    )
+
+
+def _lines_inside_strings(text: str) -> set[int]:
+    """Numbers, from 1, of the lines that begin inside a string."""
+    inside: set[int] = set()
+    start = 0
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            name = tokenize.tok_name[token.type]
+            if name == "FSTRING_START":  # Python 3.12 and newer
+                start = token.start[0]
+            elif name == "FSTRING_END":
+                inside.update(range(start + 1, token.end[0] + 1))
+            elif token.type == tokenize.STRING:
+                inside.update(range(token.start[0] + 1, token.end[0] + 1))
+    except (tokenize.TokenError, IndentationError):
+        pass
+    return inside
+
+
+def _bound(node: ast.stmt) -> list[str]:
+    """The names that a statement of a module binds in the module."""
+    names: list[str] = []
+    todo: list[ast.AST] = [node]
+    while todo:
+        one = todo.pop(0)
+        if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names.append(one.name)
+            todo += one.decorator_list
+            continue
+        if isinstance(one, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+            continue
+        if isinstance(one, (ast.Import, ast.ImportFrom)):
+            names += [alias.asname or alias.name.partition(".")[0] for alias in one.names]
+        if isinstance(one, ast.Name) and isinstance(one.ctx, (ast.Store, ast.Del)):
+            names.append(one.id)
+        if isinstance(one, ast.ExceptHandler) and one.name:
+            names.append(one.name)
+        todo += ast.iter_child_nodes(one)
+    return names
+
+
+class _Unguarded(ast.NodeTransformer):
+    def visit_Try(self, node: ast.Try) -> ast.AST | list[ast.stmt]:
+        self.generic_visit(node)
+        if not node.handlers:
+            return node
+        if node.finalbody:
+            node.handlers = []
+            node.body, node.orelse = [*node.body, *node.orelse], []
+            return node
+        return [*node.body, *node.orelse]
+
+    def visit_With(self, node: ast.With) -> ast.AST | list[ast.stmt]:
+        self.generic_visit(node)
+        kept = [item for item in node.items if "suppress" not in ast.unparse(item.context_expr)]
+        if not kept:
+            return node.body
+        node.items = kept
+        return node
+
+
+def without_handlers(source: str) -> str:
+    """The program with nothing that catches exceptions, so that they leave it."""
+    return ast.unparse(ast.fix_missing_locations(_Unguarded().visit(ast.parse(source)))) + "\n"

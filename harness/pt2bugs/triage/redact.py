@@ -1,0 +1,70 @@
+"""Takes out of a text what looks like a secret, before it is written anywhere."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Mapping
+
+from pt2bugs.engine.environment import is_credential
+
+REDACTED = "<redacted>"
+_MIN_LENGTH = 6
+_FORMATS = re.compile(
+    r"""(?x)
+    \b(?:gh[pousr]_[A-Za-z0-9]{20,} | github_pat_\w{20,} | glpat-[\w-]{16,} | hf_[A-Za-z0-9]{16,}
+       | sk-[\w-]{16,} | xox[abprs]-[\w-]{10,} | (?:AKIA|ASIA)[A-Z0-9]{16} | AIza[\w-]{30,}
+       | eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]+ | pypi-[\w-]{20,})
+    | -----BEGIN[ ][A-Z ]*PRIVATE[ ]KEY-----.*?(?:-----END[ ][A-Z ]*PRIVATE[ ]KEY-----|\Z)
+    """,
+    re.DOTALL,
+)
+_IN_URL = re.compile(r"(://[^/\s:@]*):[^/\s@]+@")
+_BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9+/_.=~-]{12,}")
+_NAMED = re.compile(
+    r"""(?ix)
+    (?P<name>[\w-]*(?:token|secret|password|passwd|passphrase|credential|api_?key|access_?key|private_?key|authorization
+      |cookie))
+    (?P<between>['"]?\s*[=:]\s*)
+    (?P<value>'[^'\n]{6,}' | "[^"\n]{6,}" | [^\s'",;()\[\]{}]{8,})
+    """
+)
+
+
+def redact(text: str, environ: Mapping[str, str] = os.environ) -> str:
+    """The text without secrets: values of such variables, well-known formats, what is assigned to such a name."""
+    for name, value in environ.items():
+        if len(value) >= _MIN_LENGTH and value in text and is_credential(name, value) and not value.startswith("/"):
+            text = text.replace(value, REDACTED)
+    text = _FORMATS.sub(REDACTED, text)
+    text = _IN_URL.sub(rf"\1:{REDACTED}@", text)
+    text = _BEARER.sub(rf"\1 {REDACTED}", text)
+    return _NAMED.sub(_named, text)
+
+
+def _named(found: re.Match[str]) -> str:
+    value = found["value"]
+    quoted = value[0] in "'\""
+    inner = value[1:-1] if quoted else value
+    if REDACTED in inner:
+        return found[0]
+    # A bare word behind `token:` is more often code than a secret; one with digits and letters, or behind an
+    # environment variable's name, is one.
+    mixed = bool(re.search(r"\d", inner)) and bool(re.search(r"[A-Za-z]", inner)) and not re.search(r"[.(\[]", inner)
+    if quoted or mixed or (found["name"].isupper() and found["between"] == "="):
+        return f"{found['name']}{found['between']}" + (f"{value[0]}{REDACTED}{value[0]}" if quoted else REDACTED)
+    return found[0]
+
+
+def redact_source(source: str, environ: Mapping[str, str] = os.environ) -> str:
+    """A program without the secrets it holds; it stays a program.
+
+    If the redacted text does not parse, only whole values in known formats are taken out.
+    """
+    text = redact(source, environ)
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return _FORMATS.sub(REDACTED, source)
+    return text

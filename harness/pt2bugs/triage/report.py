@@ -1,0 +1,232 @@
+"""The report of a triage: the JSON contract, and a page fit to paste into an issue."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pt2bugs.case.expectation import public
+from pt2bugs.case.observation import telling_line
+from pt2bugs.triage.classify import Classification
+from pt2bugs.triage.hand_over import TEST_FILES, HandedOver
+from pt2bugs.triage.ladder import Ladder
+from pt2bugs.triage.minimize import Minimized
+from pt2bugs.triage.redact import redact_source
+from pt2bugs.triage.reproduce import Reproduction
+from pt2bugs.triage.since_when import Releases
+
+MAX_PROGRAM_LINES = 150
+_RUNG_WORDS = {
+    "none": "no compiler",
+    "eager": "Dynamo alone",
+    "aot_eager": "and AOTAutograd",
+    "aot_eager_decomp_partition": "and decompositions, partitioner",
+    "inductor": "and Inductor",
+}
+
+
+@dataclass
+class Triage:
+    """All that was found out, step by step; what a step has not answered is empty."""
+
+    name: str
+    torch: str
+    found: Reproduction
+    ladder: Ladder = field(default_factory=Ladder)
+    said: Classification | None = None
+    known: list[dict[str, Any]] = field(default_factory=list)
+    releases: Releases | None = None
+    artifacts: list[Path] = field(default_factory=list)
+    minimized: Minimized | None = None
+    minimal_path: Path | None = None
+    handed: HandedOver | None = None
+    versions: str = ""
+    notes: list[str] = field(default_factory=list)
+
+    def as_json(self, base: Path | None = None) -> dict[str, Any]:
+        """The contract. Paths are as the command was given its folder, or relative to `base`."""
+
+        def shown(path: Path | None) -> str | None:
+            if path is None:
+                return None
+            return path.relative_to(base).as_posix() if base is not None else path.as_posix()
+
+        identity = self.found.identity
+        minimized = self.minimized
+        return {
+            "outcome": str(identity.outcome),
+            "identity": identity.as_json(),
+            "rate": [self.found.failed, self.found.runs],
+            "ladder": [step.as_json() for step in self.ladder.steps],
+            "first_failing": self.ladder.first_failing or None,
+            "class": self.said.symptom if self.said else None,
+            "component": self.said.component if self.said else None,
+            "known": self.known,
+            "releases": self.releases.as_json() if self.releases else {},
+            "artifacts": [shown(path) for path in self.artifacts],
+            "minimized": {
+                "lines_before": minimized.lines_before if minimized else None,
+                "lines_after": minimized.lines_after if minimized else None,
+                "path": shown(self.minimal_path),
+            },
+            "torch": self.torch,
+        }
+
+
+def summary(triage: Triage) -> str:
+    """A few lines for the terminal."""
+    found, ladder, said = triage.found, triage.ladder, triage.said
+    lines = [f"{found.identity.outcome} in {found.failed} of {found.runs} runs on torch {triage.torch}"]
+    first = telling_line(found.identity.message)
+    if found.identity.error_type or first:
+        lines.append(f"  {found.identity.error_type}{': ' if found.identity.error_type else ''}{first[:200]}")
+    if found.identity.frame:
+        lines.append(f"  in {found.identity.frame}")
+    if ladder.first_failing:
+        lines.append(f"  first failing: {ladder.first_failing}" + (f" ({ladder.pass_})" if ladder.pass_ else ""))
+    if said is not None and said.symptom:
+        lines.append(f"  class: {said.symptom}, component: {said.component} ({said.why})")
+    elif said is not None:
+        lines.append(f"  no bug of the compiler: {said.why}")
+    for match in triage.known[:2]:
+        lines.append(f"  {match['kind']}: {match['case']} {match['title']} ({match['advice']})")
+    if triage.releases is not None:
+        lines += [f"  {sentence}" for sentence in triage.releases.sentences()]
+    minimized = triage.minimized
+    if minimized is not None and minimized.lines_after < minimized.lines_before:
+        lines.append(f"  minimized from {minimized.lines_before} to {minimized.lines_after} lines of code")
+    lines += [f"  note: {note}" for note in triage.notes]
+    return "\n".join(lines)
+
+
+def report(triage: Triage, source: str, folder: Path) -> str:
+    """The page in Markdown."""
+    found, said = triage.found, triage.said
+    identity = found.identity
+    title = f"{identity.error_type.rpartition('.')[2]}: " if identity.error_type else ""
+    title += telling_line(identity.message) or identity.signal or str(identity.outcome)
+    parts = [f"# {title[:160]}", "", "## What happens", "", *_what(triage), ""]
+    parts += ["## Minimal program", "", "```python", *_program(source), "```", "", *_shrunk(triage), ""]
+    parts += ["## Layer", "", *_layer(triage), ""]
+    if said is not None and said.symptom:
+        parts += ["## Class", "", *_class(said), ""]
+    if triage.releases is not None and triage.releases.answers:
+        parts += ["## Since when", "", *_releases(triage.releases), ""]
+    parts += ["## Known?", "", *_known(triage), ""]
+    parts += ["## What was tried, and what is here", "", *_tried(triage, folder), ""]
+    if triage.versions:
+        parts += ["## Versions", "", "```", triage.versions, "```", ""]
+    return "\n".join(parts)
+
+
+def _what(triage: Triage) -> list[str]:
+    found = triage.found
+    identity = found.identity
+    rate = f"In {found.failed} of {found.runs} runs on torch {public(triage.torch)}"
+    how = {
+        "wrong": "the program's own comparison fails",
+        "raise": "the compiler raises, and the program catches it" if found.trial.is_caught else "it raises",
+        "crash": f"the process dies by {identity.signal}" if identity.signal else "the process leaves without a word",
+        "timeout": "it does not end",
+        "oom": "it runs out of memory",
+    }.get(str(identity.outcome), str(identity.outcome))
+    lines = [
+        f"{rate} {how}:",
+        "",
+        "```",
+        f"{identity.error_type}{': ' if identity.error_type else ''}{identity.message}",
+    ]
+    lines += ["```"]
+    if identity.frame:
+        lines += ["", f"The innermost torch frame is `{identity.frame}`."]
+    if found.trial.text:
+        lines += [
+            "",
+            "<details><summary>Traceback</summary>",
+            "",
+            "```",
+            found.trial.text.strip(),
+            "```",
+            "",
+            "</details>",
+        ]
+    return lines
+
+
+def _program(source: str) -> list[str]:
+    lines = redact_source(source).strip("\n").splitlines()
+    if len(lines) > MAX_PROGRAM_LINES:
+        return [*lines[:MAX_PROGRAM_LINES], f"# ... and {len(lines) - MAX_PROGRAM_LINES} more lines: see minimal.py"]
+    return lines
+
+
+def _shrunk(triage: Triage) -> list[str]:
+    one = triage.minimized
+    if one is None:
+        return []
+    words = f"{one.lines_before} lines of code became {one.lines_after}"
+    words += f" ({one.tries} programs were tried; each kept had this failure at this layer)."
+    return [words if not one.why_not else f"{words} The reduction ended early: {one.why_not}."]
+
+
+def _layer(triage: Triage) -> list[str]:
+    ladder = triage.ladder
+    if not ladder.steps:
+        return ["No rung was tried."]
+    lines = ["| rung | outcome | as above | says |", "| --- | --- | --- | --- |"]
+    for step in ladder.steps:
+        words = _RUNG_WORDS.get(step.rung)
+        name = f"{step.rung} ({words})" if words else step.rung
+        says = telling_line(step.identity.message).replace("|", "\\|")[:100]
+        lines.append(f"| {name} | {step.identity.outcome} | {'yes' if step.same else 'no'} | {says} |")
+    if ladder.first_failing:
+        lines += ["", f"The first rung that fails in this way is `{ladder.first_failing}`."]
+    if ladder.pass_:
+        lines.append(f"Torch's CompilerBisector names {ladder.pass_}.")
+    elif ladder.why_no_pass:
+        lines.append(f"Torch's CompilerBisector cannot narrow it: {ladder.why_no_pass}.")
+    return lines
+
+
+def _class(said: Classification) -> list[str]:
+    lines = [f"- class: {said.symptom}", f"- component: {said.component}"]
+    if said.operator:
+        lines.append(f"- operator: `{said.operator}`")
+    lines += [f"- labels upstream: {', '.join(said.labels)}", f"- because: {said.why}"]
+    return lines
+
+
+def _releases(releases: Releases) -> list[str]:
+    lines = ["| torch | outcome | says |", "| --- | --- | --- |"]
+    for name, answer in releases.as_json().items():
+        lines.append(f"| {name} | {answer['outcome']} | {answer['message'][:100].replace('|', chr(92) + '|')} |")
+    return [*lines, "", *releases.sentences()]
+
+
+def _known(triage: Triage) -> list[str]:
+    if not triage.known:
+        return ["No bug of the corpus matches."]
+    return [
+        f"- {match['kind']} ({match['score']:.2f}): [{match['case']}]({match['issue']}) {match['title']}. "
+        f"{match['advice']}"
+        for match in triage.known
+    ]
+
+
+def _tried(triage: Triage, folder: Path) -> list[str]:
+    lines = []
+    if triage.handed is not None:
+        said = triage.said.component if triage.said else None
+        belongs = TEST_FILES.get(said or "", ("test/dynamo/test_repros.py", ""))[0]
+        lines += [
+            f"- `{triage.handed.case.name}`: a case for the corpus",
+            f"- `{triage.handed.test.name}`: a unit test; it belongs to `{belongs}`",
+        ]
+    lines += [f"- `{_relative(path, folder)}`" for path in triage.artifacts]
+    lines += [f"- {note}" for note in triage.notes]
+    return lines or ["Nothing beside the above."]
+
+
+def _relative(path: Path, folder: Path) -> str:
+    return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path.name

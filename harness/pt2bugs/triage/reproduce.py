@@ -1,0 +1,147 @@
+"""Step 1: run the program as it is, several times: what happens, which failure it is, and how often."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from pt2bugs.case.words import Outcome
+from pt2bugs.errors import NothingSelected
+from pt2bugs.triage.identity import PRINTS_OTHERWISE, Identity
+from pt2bugs.triage.program import CannotRun, Program, is_unused
+from pt2bugs.triage.trial import Laboratory, Trial
+
+TIMES = 3
+_NO_GPU = re.compile(
+    r"Torch not compiled with \w+ enabled|Found no NVIDIA driver|No CUDA GPUs are available|No HIP GPUs are available"
+    r"|Cannot access accelerator device|PyTorch is not linked with support for \w+ devices|CUDA driver"
+    r"|Invalid device(?: string)?: '?(?:cuda|xpu|mps)|no kernel image is available"
+)
+MISSING = re.compile(r"No module named '([^']+)'")
+"""What an import says of a module that is not installed."""
+
+
+class NeverCompiles(NothingSelected):
+    """The program never enters the compiler. Exit code 3."""
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """Says what a run of the program shows.
+
+    `reference` is what it prints without the compiler, where that counts. `counts_caught` says whether an exception of
+    the compiler that the program catches and prints is a failure: not where the program has another one.
+    """
+
+    reference: str | None = None
+    counts_caught: bool = True
+
+    def identity(self, trial: Trial) -> Identity:
+        found = trial.identity if self.counts_caught else trial.own_identity
+        if found.is_failure or self.reference is None or trial.outcome is not Outcome.PASS:
+            return found
+        if trial.stdout == self.reference:
+            return found
+        return Identity(Outcome.WRONG, "", f"{PRINTS_OTHERWISE}: {first_difference(self.reference, trial.stdout)}")
+
+
+def first_difference(expected: str, actual: str) -> str:
+    """The first lines that differ, in words."""
+    ours, theirs = actual.splitlines(), expected.splitlines()
+    for index in range(max(len(ours), len(theirs))):
+        got, want = (lines[index] if index < len(lines) else None for lines in (ours, theirs))
+        if got != want:
+            return f"line {index + 1} is {_quoted(got)}, not {_quoted(want)}"
+    return "only its line breaks differ"
+
+
+def _quoted(line: str | None) -> str:
+    return "missing" if line is None else repr(line if len(line) <= 120 else f"{line[:117]}...")
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What the program does as it is: `failed` of `runs` showed `identity`, which is no failure where it passes."""
+
+    trial: Trial
+    identity: Identity
+    failed: int
+    runs: int
+    oracle: Oracle
+
+    @property
+    def is_failure(self) -> bool:
+        return self.identity.is_failure
+
+    @property
+    def outcome(self) -> Outcome:
+        return self.identity.outcome
+
+
+def reproduce(
+    lab: Laboratory, program: Program, times: int = TIMES, *, compare_output: bool = False, entries_needed: bool = True
+) -> Reproduction:
+    """Run the program `times` times, or until a tenth of the budget is spent.
+
+    Args:
+        compare_output: whether what it prints is compared with what it prints without the compiler.
+        entries_needed: whether a program that never compiles is refused.
+
+    Raises:
+        CannotRun: it cannot be run here.
+        NeverCompiles: it runs, and never enters the compiler.
+        EngineError: the engine cannot be started.
+    """
+    first = lab.run(program.path, stdout=compare_output)
+    refuse(program, first, lab)
+    if entries_needed and not first.entered and not first.graphs:
+        raise NeverCompiles(
+            f"{program.path.name}: never enters the compiler (no torch.compile, export, make_fx or fake tensors) "
+            f"and ends with {first.observation.summary}"
+        )
+    oracle = Oracle(counts_caught=first.is_caught or first.outcome is Outcome.PASS)
+    if compare_output:
+        plain = lab.run(program.path, {"backend": "none"}, stdout=True)
+        if plain.outcome is Outcome.PASS:
+            oracle = Oracle(plain.stdout, oracle.counts_caught)
+    identity, trial, failed, runs = oracle.identity(first), first, 0, 0
+    failed, runs = int(identity.is_failure), 1
+    slow = first.seconds > lab.budget.left_s / 10
+    while runs < times and not slow and not lab.budget.is_over:
+        again = lab.run(program.path, stdout=compare_output)
+        found = oracle.identity(again)
+        runs += 1
+        if found.is_failure and not identity.is_failure:
+            identity, trial = found, again
+        failed += int(found.is_failure and found.is_same(identity))
+    return Reproduction(trial, identity, failed, runs, oracle)
+
+
+def refuse(program: Program, trial: Trial, lab: Laboratory) -> None:
+    """Tell a program that cannot be run here from one that fails.
+
+    Raises:
+        CannotRun: with the reason.
+    """
+    seen, name = trial.observation, program.path.name
+    where = f"torch {lab.torch}"
+    message = seen.message
+    kind = seen.error_type
+    if seen.outcome is Outcome.ERROR:
+        raise CannotRun(f"{name}: could not be run with {where}: {message.splitlines()[0] if message else 'no reason'}")
+    if kind == "SyntaxError" and not seen.frame:
+        raise CannotRun(f"{name}: is not Python for the interpreter of {where}: {message}")
+    if kind in ("ModuleNotFoundError", "ImportError") and (not seen.frame or "torch" not in message):
+        hint = ""
+        if (module := MISSING.search(message)) and is_unused(program.source, module[1]):
+            hint = "; the program never uses it, and --drop-unused-imports leaves it out"
+        raise CannotRun(f"{name}: cannot import what it needs with {where}: {message.splitlines()[0]}{hint}")
+    if kind == "EOFError" and "EOF when reading a line" in message:
+        raise CannotRun(f"{name}: asks for input; nobody answers here, so give it its values as arguments after --")
+    if kind == "FileNotFoundError" and not seen.frame:
+        raise CannotRun(f"{name}: needs a file that is not there: {message}; it runs in an empty folder of its own")
+    if kind == "SystemExit" and message == "2" and "usage:" in seen.output_tail:
+        raise CannotRun(f"{name}: asks for other arguments; give them after --")
+    if seen.outcome is Outcome.RAISE and _NO_GPU.search(message):
+        first = _NO_GPU.search(message)
+        raise CannotRun(f"{name}: needs a GPU, which there is none of here ({first[0] if first else message})")

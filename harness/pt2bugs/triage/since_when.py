@@ -1,0 +1,226 @@
+"""Step 6: on which releases the program fails, by the search that `bisect` uses; and what an upgrade changes for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pt2bugs.bisect.search import Search, State, Transition, choose
+from pt2bugs.case.observation import telling_line
+from pt2bugs.case.words import Outcome
+from pt2bugs.engine.client import EngineError
+from pt2bugs.errors import Pt2bugsError
+from pt2bugs.triage.budget import Budget
+from pt2bugs.triage.identity import Identity
+from pt2bugs.triage.program import Program
+from pt2bugs.triage.reproduce import Oracle, first_difference, refuse
+from pt2bugs.triage.trial import Trial, laboratory
+
+SLOWER = 3.0
+"""How many times as long a program takes on another release to be told as slower."""
+_MIN_SLOW_S = 2.0
+"""Shorter runs are all start-up: no slower one is told."""
+
+PythonOf = Callable[[str], Path]
+"""The interpreter of a release's environment, made if it is not there; raises `Pt2bugsError` where it cannot be."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one release said. `problem` says why nothing could be, empty otherwise."""
+
+    release: str
+    trial: Trial | None
+    identity: Identity
+    problem: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        if self.trial is None:
+            return {"outcome": str(Outcome.ERROR), "error_type": "", "message": self.problem, "seconds": None}
+        return {
+            "outcome": str(self.identity.outcome),
+            "error_type": self.identity.error_type,
+            "message": telling_line(self.identity.message)[:300],
+            "seconds": round(self.trial.seconds, 1),
+        }
+
+
+@dataclass
+class Releases:
+    """What all releases said, oldest first, and where that changes. `about` is what is searched for."""
+
+    names: Sequence[str]
+    answers: dict[str, Answer] = field(default_factory=dict)
+    transitions: list[Transition[str]] = field(default_factory=list)
+    about: str = ""
+    bad: list[str] = field(default_factory=list)
+    changes: dict[str, str] = field(default_factory=dict)
+    """What a release on which it passes does otherwise than the oldest one."""
+
+    @property
+    def introduced(self) -> Transition[str] | None:
+        return next((one for one in self.transitions if one.introduced), None)
+
+    @property
+    def fixed(self) -> Transition[str] | None:
+        return next((one for one in reversed(self.transitions) if not one.introduced), None)
+
+    @property
+    def specifier(self) -> str:
+        """The releases that have it, as a header says it; empty where no transition was found."""
+        parts = [f">={one.after}" for one in [self.introduced] if one]
+        parts += [f"<{one.after}" for one in [self.fixed] if one]
+        return ",".join(parts)
+
+    def sentences(self) -> list[str]:
+        """Since when and until when, in words."""
+        if not self.answers:
+            return []
+        told = []
+        for one in self.transitions:
+            between = f" (not asked between them: {', '.join(one.unprobed)})" if one.unprobed else ""
+            unsaid = f" (cannot say: {', '.join(one.between)})" if one.between else ""
+            how = f" ({change})" if (change := self.changes.get(one.after)) else ""
+            if one.introduced:
+                told.append(f"{self.about}{how} since torch {one.after}; torch {one.before} does not{between}{unsaid}.")
+            else:
+                told.append(f"Fixed in torch {one.after}; torch {one.before} still has it{between}{unsaid}.")
+        if not self.transitions and self.bad:
+            asked = [name for name in self.names if name in self.answers]
+            told.append(f"{self.about} on every release that can say, {asked[0]} to {asked[-1]}.")
+        if not self.bad:
+            told.append("It passes on every release that was asked.")
+        return told
+
+    def as_json(self) -> dict[str, Any]:
+        return {name: self.answers[name].as_json() for name in self.names if name in self.answers}
+
+
+def since_when(
+    program: Program,
+    names: Sequence[str],
+    python_of: PythonOf,
+    budget: Budget,
+    talk: Callable[[str], None],
+    *,
+    argv: Sequence[str] = (),
+    timeout_s: float = 120.0,
+    compare_output: bool = False,
+) -> Releases:
+    """Search the releases for where the program changes.
+
+    The newest release that fails says what is searched for. Where none fails at the ends every release is run, and what
+    is searched for is another output, or three times the time of the oldest one.
+    """
+    found = Releases(list(names))
+    counts_caught = True
+
+    def probe(name: str) -> Answer:
+        if name not in found.answers:
+            talk(f"torch {name}")
+            asked = _ask(
+                program, name, python_of, budget, argv=argv, timeout_s=timeout_s, compare_output=compare_output
+            )
+            found.answers[name] = asked if counts_caught else _own(asked)
+        return found.answers[name]
+
+    ends = [names[-1], names[0]] if len(names) > 1 else list(names)
+    failing = next((answer for name in ends if (answer := probe(name)).identity.is_failure), None)
+    if failing is None:
+        for name in names:
+            if not budget.is_over:
+                failing = failing or (answer if (answer := probe(name)).identity.is_failure else None)
+    search: Search[str] = Search(list(names))
+    if failing is not None and failing.trial is not None and not failing.trial.is_caught:
+        found.answers = {name: _own(answer) for name, answer in found.answers.items()}
+        counts_caught = False
+    state_of = _by_failure(failing) if failing is not None else _by_change(found, names)
+    found.about = "It fails so" if failing is not None else "It runs otherwise"
+    for name, answer in found.answers.items():
+        search.states[name] = state_of(answer)
+    while not budget.is_over and (chosen := choose([search])):
+        for name in chosen:
+            search.states[name] = state_of(probe(name))
+    found.transitions = search.transitions()
+    found.bad = [name for name in names if search.states.get(name) is State.BUG]
+    return found
+
+
+def _ask(
+    program: Program,
+    name: str,
+    python_of: PythonOf,
+    budget: Budget,
+    *,
+    argv: Sequence[str],
+    timeout_s: float,
+    compare_output: bool,
+) -> Answer:
+    nothing = Identity(Outcome.ERROR)
+    if budget.is_over:
+        return Answer(name, None, nothing, "the budget was spent")
+    try:
+        with laboratory(python_of(name), budget, timeout_s, argv) as lab:
+            trial = lab.run(program.path, stdout=True)
+            refuse(program, trial, lab)
+            oracle = Oracle()
+            if compare_output and trial.outcome is Outcome.PASS:
+                oracle = Oracle(lab.run(program.path, {"backend": "none"}, stdout=True).stdout)
+    except (EngineError, Pt2bugsError) as error:
+        return Answer(name, None, nothing, str(error).splitlines()[0])
+    return Answer(name, trial, oracle.identity(trial))
+
+
+def _own(answer: Answer) -> Answer:
+    """The answer without what the program caught: where it fails by itself on some release, that alone counts."""
+    if answer.trial is None or not answer.trial.is_caught:
+        return answer
+    return Answer(answer.release, answer.trial, answer.trial.own_identity)
+
+
+def _by_failure(failing: Answer) -> Callable[[Answer], State]:
+    def state(answer: Answer) -> State:
+        if answer.trial is None:
+            return State.UNKNOWN
+        if not answer.identity.is_failure:
+            return State.NO_BUG
+        return State.BUG if alike(answer.identity, failing.identity) else State.UNKNOWN
+
+    return state
+
+
+def alike(one: Identity, other: Identity) -> bool:
+    """As `Identity.is_same`, between releases: exceptions are renamed and moved, and keep their last name."""
+    if one.is_same(other):
+        return True
+    if (one.outcome, one.signal) != (other.outcome, other.signal) or one.outcome is not Outcome.RAISE:
+        return False
+    if one.error_type.rpartition(".")[2] != other.error_type.rpartition(".")[2]:
+        return False
+    return one.place == other.place or one.signature[:40] == other.signature[:40]
+
+
+def _by_change(found: Releases, names: Sequence[str]) -> Callable[[Answer], State]:
+    """Against the oldest release that ran: another output, or three times as long."""
+    first: Mapping[str, Answer] = {name: found.answers[name] for name in names if name in found.answers}
+    base = next((answer.trial for answer in first.values() if answer.trial is not None), None)
+
+    def state(answer: Answer) -> State:
+        if answer.trial is None or base is None:
+            return State.UNKNOWN
+        if change := change_of(base, answer.trial):
+            found.changes[answer.release] = change
+        return State.BUG if change else State.NO_BUG
+
+    return state
+
+
+def change_of(base: Trial, other: Trial) -> str:
+    """What a release does otherwise than another on which the program passes, too; empty if nothing."""
+    if base.stdout != other.stdout:
+        return f"it prints another text: {first_difference(base.stdout, other.stdout)}"
+    if other.seconds > max(_MIN_SLOW_S, SLOWER * base.seconds):
+        return f"it takes {other.seconds:.1f} s, {other.seconds / max(base.seconds, 0.01):.1f} times as long"
+    return ""

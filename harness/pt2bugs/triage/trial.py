@@ -1,0 +1,225 @@
+"""One run of the program in a child of the engine, with the compiler sent wherever a step wants it."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pt2bugs.case.observation import Observation, telling_line
+from pt2bugs.case.words import Outcome
+from pt2bugs.engine.client import Engine, EngineError, EngineSettings, Worker
+from pt2bugs.engine.normalize import Normalizer
+from pt2bugs.engine.protocol import Limits
+from pt2bugs.run.measurement import observe_exit
+from pt2bugs.triage.budget import Budget
+from pt2bugs.triage.identity import Identity
+from pt2bugs.triage.redact import redact
+
+MEMORY_MIB = 8192
+"""What a run may use beyond the imported torch."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What one run showed. `seconds` is the time of the whole child; `absent` are settings this torch does not have."""
+
+    observation: Observation
+    text: str = ""
+    entered: tuple[str, ...] = ()
+    backends: tuple[str, ...] = ()
+    own_backend: bool = False
+    caught: tuple[Observation, ...] = ()
+    handled: tuple[tuple[str, str, int], ...] = ()
+    absent: tuple[str, ...] = ()
+    lines: tuple[int, ...] = ()
+    stdout: str = ""
+    graphs: int = 0
+    breaks: int = 0
+    recompiles: int = 0
+    applied: Mapping[str, int] = field(default_factory=dict)
+    disabled: str = ""
+    seconds: float = 0.0
+    torch: str = ""
+
+    @property
+    def outcome(self) -> Outcome:
+        return self.observation.outcome
+
+    @property
+    def identity(self) -> Identity:
+        """Of its failure; where the program caught and printed what the compiler raised and ended well, of that."""
+        if self.outcome is Outcome.PASS and self.caught:
+            return Identity.of(self.caught[0])
+        return self.own_identity
+
+    @property
+    def own_identity(self) -> Identity:
+        """Of what left the program, whatever it caught."""
+        return Identity.of(self.observation, list(self.lines))
+
+    @property
+    def is_caught(self) -> bool:
+        """Whether the program itself caught the failure."""
+        return self.outcome is Outcome.PASS and bool(self.caught)
+
+
+@dataclass
+class Laboratory:
+    """One interpreter in which programs are run.
+
+    Args:
+        python: the interpreter.
+        budget: of the whole; no run takes longer than what is left.
+        timeout_s: of one run.
+        argv: arguments of the program.
+    """
+
+    python: Path
+    budget: Budget
+    timeout_s: float = 120.0
+    argv: Sequence[str] = ()
+    runs: int = 0
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._engine = Engine(EngineSettings(python=self.python, targets=(("cpu", "inductor"),)))
+        self._worker: Worker | None = None
+        self._normalizer = Normalizer({})
+
+    def start(self) -> dict[str, Any]:
+        """Import torch there, and return the facts of it.
+
+        Raises:
+            EngineError: that does not work.
+        """
+        self.facts = self._engine.start()
+        self._normalizer = Normalizer(self.facts["paths"])
+        self._worker = self._worker or self._engine.open()
+        return self.facts
+
+    def close(self) -> None:
+        if self._worker is not None:
+            self._worker.close()
+            self._worker = None
+        self._engine.close()
+
+    def __enter__(self) -> Laboratory:
+        try:
+            self.start()
+        except EngineError:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def torch(self) -> str:
+        return str(self.facts.get("torch", ""))
+
+    def hide(self, text: str, path: Path) -> str:
+        """A text as it may be written: without paths of this machine and without secrets."""
+        return redact(self._normalizer.hide(text, path))
+
+    def run(
+        self,
+        path: Path,
+        redirect: Mapping[str, Any] | None = None,
+        *,
+        env: Mapping[str, str] | None = None,
+        fresh: bool = False,
+        stdout: bool = False,
+        timeout_s: float | None = None,
+        kind: str = "redirected",
+        **more: Any,
+    ) -> Trial:
+        """Run the file.
+
+        Args:
+            redirect: see `engine.redirect.install`.
+            env: variables for the run; with `fresh` they are there before torch is imported.
+            fresh: a fresh interpreter instead of a fork.
+            stdout: keep what it prints on standard output.
+            more: for the body, as `unit_test`.
+
+        Raises:
+            EngineError: the engine cannot be started.
+        """
+        if self._worker is None:
+            self.start()
+        seconds = self.budget.cap(timeout_s or self.timeout_s)
+        request = {
+            "kind": kind,
+            "path": str(path.resolve()),
+            "argv": list(self.argv),
+            "device": "cpu",
+            "threads": 1,
+            "timeout_s": seconds,
+            "redirect": dict(redirect or {}),
+            "env": dict(env or {}),
+            "isolation": "spawn" if fresh else "fork",
+            "stdout": stdout,
+            **more,
+        }
+        self.runs += 1
+        if self._worker is None:
+            raise EngineError("the engine is closed")
+        ended = self._worker.run(request, Limits(seconds, _memory_for(path)))
+        seen, text = observe_exit(ended, seconds, MEMORY_MIB)
+        report = ended.frames.get("report") or {}
+        entered = report.get("entered") or [
+            name.removeprefix("entered-") for name in ended.frames if name.startswith("entered-")
+        ]
+        seen = self._clean(seen, path)
+        printed = self.hide(report.get("stdout", ""), path)
+        caught = [self._clean(Observation.from_dict(one), path) for one in report.get("caught", ())]
+        return Trial(
+            seen,
+            self.hide(text, path),
+            tuple(entered),
+            tuple(report.get("backends", ())),
+            bool(report.get("own_backend")),
+            tuple(one for one in caught if _is_told(one, f"{printed}\n{seen.output_tail}")),
+            tuple((kind, function, int(line)) for kind, function, line in report.get("handled", ())),
+            tuple(report.get("absent", ())),
+            tuple(report.get("lines", ())),
+            printed,
+            report.get("graphs", 0),
+            report.get("breaks", 0),
+            report.get("recompiles", 0),
+            report.get("applied", {}),
+            report.get("disabled", ""),
+            ended.duration_s,
+            self.torch,
+        )
+
+    def _clean(self, seen: Observation, path: Path) -> Observation:
+        seen.message = self.hide(seen.message, path)
+        seen.output_tail = self.hide(seen.output_tail, path)
+        return seen
+
+
+def _memory_for(path: Path) -> int | None:
+    """The limit of memory: none where the program names an accelerator, whose drivers map far more than they use."""
+    with contextlib.suppress(OSError):
+        if re.search(r"\b(cuda|xpu|mps|hpu)\b", path.read_text(encoding="utf-8", errors="replace")):
+            return None
+    return MEMORY_MIB
+
+
+def _is_told(caught: Observation, output: str) -> bool:
+    """Whether the program printed the exception: one that it drops in silence is one that it expects."""
+    line = telling_line(caught.message)[:60]
+    return bool(line) and line in output
+
+
+@contextlib.contextmanager
+def laboratory(python: Path, budget: Budget, timeout_s: float, argv: Sequence[str]) -> Iterator[Laboratory]:
+    """A laboratory that is closed at the end."""
+    with Laboratory(python, budget, timeout_s, argv) as opened:
+        yield opened

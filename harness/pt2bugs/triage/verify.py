@@ -1,0 +1,173 @@
+"""Step 8: does a build with a fix pass what a triage handed over, and what else does the fix change?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pt2bugs.case.cells import cells_of
+from pt2bugs.case.corpus import load_cases
+from pt2bugs.case.observation import telling_line
+from pt2bugs.case.words import EXPECTED, Outcome
+from pt2bugs.engine.client import Engine, EngineSettings
+from pt2bugs.errors import InputError
+from pt2bugs.run.measurement import MeasureOptions, Measuring, new_run_id
+from pt2bugs.triage.budget import Budget
+from pt2bugs.triage.hand_over import has_identity
+from pt2bugs.triage.identity import Identity
+from pt2bugs.triage.program_parts import split
+from pt2bugs.triage.since_when import alike
+from pt2bugs.triage.trial import Laboratory, Trial, laboratory
+from pt2bugs.triage.workflow import MINIMAL, PROGRAM, RESULT
+
+FIXED, NOT_FIXED, OTHERWISE, UNKNOWN = "fixed", "not fixed", "fails otherwise", "cannot say"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one of the handed-over files says; `answer` is one of the four words above."""
+
+    name: str
+    answer: str
+    words: str = ""
+
+
+@dataclass
+class Verification:
+    """Of a build: the reproduction, the case and the unit test, and the neighbours whose verdict is unexpected."""
+
+    torch: str
+    verdicts: list[Verdict] = field(default_factory=list)
+    neighbours: int = 0
+    changed: list[dict[str, str]] = field(default_factory=list)
+
+    @property
+    def is_fixed(self) -> bool:
+        return bool(self.verdicts) and all(one.answer == FIXED for one in self.verdicts)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "torch": self.torch,
+            "fixed": self.is_fixed,
+            "files": [{"name": one.name, "answer": one.answer, "message": one.words} for one in self.verdicts],
+            "neighbours": self.neighbours,
+            "changed": self.changed,
+        }
+
+
+def verify(
+    folder: Path,
+    python: Path,
+    cases: Sequence[Path],
+    talk: Callable[[str], None],
+    *,
+    minutes: float = 15.0,
+    timeout_s: float = 120.0,
+    argv: Sequence[str] = (),
+) -> Verification:
+    """Run what `folder` holds with that interpreter, then all cases of the same component.
+
+    Raises:
+        InputError: the folder is not one that triage wrote.
+        EngineError: the interpreter cannot be used.
+    """
+    result = _load(folder)
+    identity = Identity(
+        Outcome(result["outcome"]),
+        result["identity"]["error_type"],
+        result["identity"]["message"],
+        result["identity"]["frame"],
+        result["identity"]["signal"],
+    )
+    budget = Budget(minutes)
+    with laboratory(python, budget, timeout_s, argv) as lab:
+        found = Verification(lab.torch)
+        for name, run in _files(folder):
+            if budget.is_over:
+                found.verdicts.append(Verdict(name, UNKNOWN, "the budget was spent"))
+                continue
+            talk(f"verify: {name}")
+            found.verdicts.append(_judge(name, run(lab), identity))
+    if component := result["component"]:
+        _neighbours(found, component, python, cases, budget, talk)
+    return found
+
+
+def _load(folder: Path) -> dict[str, Any]:
+    path = folder / RESULT
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        Outcome(data["outcome"])
+        return dict(data)
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError(f"{folder}: holds no {RESULT} of a triage; run `pt2bugs triage SCRIPT -o DIR` first") from None
+
+
+def _files(folder: Path) -> list[tuple[str, Callable[[Laboratory], Trial]]]:
+    program = next((path for name in (MINIMAL, PROGRAM) if (path := folder / name).exists()), None)
+    files: list[tuple[str, Callable[[Laboratory], Trial]]] = []
+    if program is not None:
+        files.append((program.name, lambda lab: lab.run(program)))
+    case = folder / "case.py"
+    if case.exists():
+        check = _check_of(case)
+        files.append((case.name, lambda lab: lab.run(case, kind="check", check=check, arguments={}, compiles=False)))
+    test = next(iter(sorted(folder.glob("test_*.py"))), None)
+    if test is not None:
+        files.append((test.name, lambda lab: lab.run(test, unit_test=True)))
+    return files
+
+
+def _check_of(case: Path) -> str:
+    names = [name for name in split(case.read_text(encoding="utf-8")).top.split() if name.startswith("test_")]
+    return names[0].partition("(")[0] if names else ""
+
+
+def _judge(name: str, trial: Trial, identity: Identity) -> Verdict:
+    seen = trial.identity
+    words = telling_line(seen.message)[:200]
+    if seen.outcome is Outcome.ERROR:
+        return Verdict(name, UNKNOWN, words)
+    if not seen.is_failure:
+        return Verdict(name, FIXED)
+    same = has_identity(seen, identity) or alike(seen, identity)
+    return Verdict(name, NOT_FIXED if same else OTHERWISE, f"{seen.error_type}: {words}" if seen.error_type else words)
+
+
+def _neighbours(
+    found: Verification,
+    component: str,
+    python: Path,
+    roots: Sequence[Path],
+    budget: Budget,
+    talk: Callable[[str], None],
+) -> None:
+    """Run the cases of the component as the matrix does, and note those whose verdict is not as documented."""
+    cases = [case for case in load_cases(roots, lambda _: None) if case.component == component and not case.extra]
+    cells = [cell for case in cases for cell in cells_of(case)]
+    targets = tuple({(cell.device, cell.backend) for cell in cells})
+    engine = Engine(EngineSettings(python=python, targets=targets))
+    with closing(engine), closing(engine.open()) as worker:
+        measuring = Measuring(engine, MeasureOptions(run_id=new_run_id()))
+        for number, cell in enumerate(cells, 1):
+            if budget.is_over:
+                talk(f"verify: the budget was spent after {found.neighbours} of {len(cells)} neighbours")
+                return
+            talk(f"verify: neighbour {number} of {len(cells)}, {cell.case.id}")
+            for measured in measuring.measure(cell, worker):
+                if measured.final:
+                    found.neighbours += 1
+                    if measured.judgement.verdict not in EXPECTED:
+                        found.changed.append(
+                            {
+                                "case": cell.case.id,
+                                "check": cell.check.name,
+                                "backend": cell.backend,
+                                "verdict": str(measured.judgement.verdict),
+                                "message": measured.observation.summary[:200],
+                            }
+                        )

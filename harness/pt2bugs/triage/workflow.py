@@ -1,0 +1,183 @@
+"""All steps of a triage, one after the other. What is there when the budget ends is kept."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pt2bugs.case.expectation import public
+from pt2bugs.curate.review import lines_of_code
+from pt2bugs.files import write_text
+from pt2bugs.triage.artifacts import gather
+from pt2bugs.triage.bisector import narrow
+from pt2bugs.triage.budget import Budget
+from pt2bugs.triage.classify import classify
+from pt2bugs.triage.hand_over import hand_over, versions
+from pt2bugs.triage.known import known_bugs
+from pt2bugs.triage.ladder import Climber
+from pt2bugs.triage.minimize import minimize, uncaught
+from pt2bugs.triage.program import Program, without_import
+from pt2bugs.triage.redact import redact_source
+from pt2bugs.triage.report import Triage, report
+from pt2bugs.triage.reproduce import MISSING, TIMES, Reproduction, reproduce
+from pt2bugs.triage.since_when import PythonOf, Releases, since_when
+from pt2bugs.triage.trial import Laboratory, laboratory
+
+RESULT, REPORT, MINIMAL, PROGRAM = "triage.json", "report.md", "minimal.py", "program.py"
+MINIMIZE_PART = 0.4
+ARTIFACTS_PART = 0.5
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a triage is made.
+
+    Args:
+        folder: for what it writes.
+        python_of: the interpreter of a release; the empty text stands for the one at hand.
+        releases: what to search, oldest first; empty: the one interpreter alone.
+        cases, results: the corpus and its journal, to find known bugs in.
+        skip: steps to leave out: ``minimize``, ``artifacts``.
+    """
+
+    folder: Path
+    python_of: PythonOf
+    cases: Sequence[Path]
+    results: Path
+    releases: Sequence[str] = ()
+    argv: Sequence[str] = ()
+    minutes: float = 15.0
+    timeout_s: float = 120.0
+    times: int = TIMES
+    compare_output: bool = False
+    drop_unused_imports: bool = False
+    skip: frozenset[str] = frozenset()
+    talk: Callable[[str], None] = field(default=lambda _: None)
+    warn: Callable[[str], None] = field(default=lambda _: None)
+
+
+def triage(program: Program, settings: Settings) -> Triage:
+    """Reproduce, climb, classify, gather, minimize, search, hand over.
+
+    Raises:
+        CannotRun, NeverCompiles: the program is none to be triaged.
+        EngineError: the interpreter cannot be used.
+    """
+    budget = Budget(settings.minutes)
+    found_in: Releases | None = None
+    release = settings.releases[0] if settings.releases else ""
+    with tempfile.TemporaryDirectory(prefix="pt2bugs-triage-") as scratch:
+        dropped: list[str] = []
+        if settings.drop_unused_imports:
+            program, dropped = _without_unused_imports(program, settings, budget, Path(scratch))
+        if len(settings.releases) > 1:
+            release, found_in = _search(program, settings, budget)
+        with laboratory(settings.python_of(release), budget, settings.timeout_s, settings.argv) as lab:
+            settings.talk("reproduce")
+            found = reproduce(lab, program, settings.times, compare_output=settings.compare_output)
+            result = Triage(program.name, lab.torch, found, releases=found_in)
+            result.notes += [
+                f"the import of {name}, which is not installed and not used, was left out" for name in dropped
+            ]
+            if found.is_failure:
+                _examine(lab, program, result, settings, budget)
+            else:
+                _write(program, program.source, result, settings.folder)
+    return result
+
+
+def _without_unused_imports(
+    program: Program, settings: Settings, budget: Budget, scratch: Path
+) -> tuple[Program, list[str]]:
+    """The program without imports that cannot be had and that it does not use, and their names."""
+    dropped: list[str] = []
+    with laboratory(settings.python_of(settings.releases[-1]), budget, settings.timeout_s, settings.argv) as lab:
+        while True:
+            seen = lab.run(program.path).observation
+            missing = MISSING.search(seen.message) if seen.error_type == "ModuleNotFoundError" else None
+            source = without_import(program.source, missing[1]) if missing else None
+            if missing is None or source is None:
+                return program, dropped
+            dropped.append(missing[1])
+            path = scratch / f"{program.name}.py"
+            write_text(path, source)
+            program = Program(path, source)
+
+
+def _search(program: Program, settings: Settings, budget: Budget) -> tuple[str, Releases]:
+    """The releases, and the one to triage on: the newest that fails, or the newest there is."""
+    releases = since_when(
+        program,
+        settings.releases,
+        settings.python_of,
+        budget.share(0.5),
+        settings.talk,
+        argv=settings.argv,
+        timeout_s=settings.timeout_s,
+        compare_output=settings.compare_output,
+    )
+    ran = [name for name in settings.releases if name in releases.answers and releases.answers[name].trial is not None]
+    failing = [name for name in ran if releases.answers[name].identity.is_failure]
+    return (failing or ran or list(settings.releases))[-1], releases
+
+
+def _examine(lab: Laboratory, program: Program, result: Triage, settings: Settings, budget: Budget) -> None:
+    found, talk = result.found, settings.talk
+    result.ladder = Climber(lab, program, found, talk).climb()
+    narrow(lab, program, found, result.ladder, talk)
+    result.said = classify(program, found, result.ladder)
+    result.known = known_bugs(found, lab.torch, settings.cases, settings.results, settings.warn)
+    if found.failed < found.runs:
+        result.notes.append(f"it is flaky: {found.failed} of {found.runs} runs fail")
+    _write(program, program.source, result, settings.folder)
+    if result.said.symptom is None:
+        return
+    with tempfile.TemporaryDirectory(prefix="pt2bugs-triage-") as scratch:
+        source, shown = _minimized(lab, program, result, settings, budget, Path(scratch))
+        _write(program, source, result, settings.folder)
+        talk("hand over: case and unit test")
+        result.versions = versions(lab, Path(scratch))
+        bug_in = result.releases.specifier if result.releases is not None else ""
+        result.handed = hand_over(lab, source, shown, result.said, program.name, settings.folder, bug_in)
+        result.notes += result.handed.problems
+    _write(program, source, result, settings.folder)
+    if "artifacts" not in settings.skip:
+        folder = settings.folder / "artifacts"
+        share = budget.share(ARTIFACTS_PART)
+        result.artifacts, missing = gather(lab, program, result.said, result.ladder, folder, share, talk)
+        result.notes += [f"no artifact {words}" for words in missing]
+    if budget.is_over:
+        result.notes.append(f"the budget of {settings.minutes:g} minutes was spent; what is here was found until then")
+    _write(program, source, result, settings.folder)
+
+
+def _minimized(
+    lab: Laboratory, program: Program, result: Triage, settings: Settings, budget: Budget, scratch: Path
+) -> tuple[str, Reproduction]:
+    """The smallest program, and how it fails. A program that catches the failure is first made to let it out."""
+    found, before = result.found, program
+    if found.trial.is_caught and (open_ := uncaught(lab, program, found, scratch)) is not None:
+        program = open_
+        found = Reproduction(lab.run(program.path), found.identity, found.failed, found.runs, found.oracle)
+        result.notes.append("the program catches what the compiler raises; the minimal program lets it out")
+    if "minimize" in settings.skip:
+        return program.source, found
+    share = budget.share(MINIMIZE_PART)
+    small = minimize(lab, program, found, result.ladder, scratch, share, settings.talk)
+    if before is not program:
+        small = replace(small, lines_before=lines_of_code(before.source))
+    result.minimized = small
+    result.minimal_path = settings.folder / MINIMAL
+    write_text(result.minimal_path, redact_source(small.source))
+    return small.source, found
+
+
+def _write(program: Program, source: str, result: Triage, folder: Path) -> None:
+    """The report as it is now; `source` is the smallest program so far."""
+    write_text(folder / PROGRAM, redact_source(program.source))
+    write_text(folder / REPORT, report(result, source, folder))
+    data = {**result.as_json(folder), "name": result.name, "release": public(result.torch)}
+    write_text(folder / RESULT, json.dumps(data, indent=1, ensure_ascii=False) + "\n")

@@ -1,0 +1,247 @@
+"""The steps of a triage, each by itself."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+from pathlib import Path
+
+import pytest
+from pt2bugs.case.observation import Observation
+from pt2bugs.case.words import Outcome
+from pt2bugs.triage.budget import Budget
+from pt2bugs.triage.classify import classify
+from pt2bugs.triage.hand_over import pattern_of
+from pt2bugs.triage.identity import Identity
+from pt2bugs.triage.ladder import Ladder, Step
+from pt2bugs.triage.program import Program, load_program, without_import
+from pt2bugs.triage.program_parts import split, without_handlers
+from pt2bugs.triage.redact import REDACTED, redact, redact_source
+from pt2bugs.triage.reproduce import Oracle, Reproduction
+from pt2bugs.triage.since_when import since_when
+from pt2bugs.triage.trial import Trial
+from test_triage import PROGRAM, python_with
+
+# --- putting a program into a function ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "x = [1]\ndef f():\n    return x[0] + 1\nprint(f())\n",
+        "def f():\n    return x + 1\nx = int('2')\nprint(f())\nx = 5\nprint(f())\n",
+        "import functools\n@functools.lru_cache\ndef f(n):\n    return n and n + f(n - 1)\nprint(f(9))\n",
+        'def main():\n    print("""a\n  b""")\nif __name__ == "__main__":\n    main()\n    print("""c\nd""")\n',
+        "from math import *\nn = int('4')\nfrom os.path import *\nprint(sqrt(n), join('a', 'b'))\n",
+        "class A:\n    def add(self):\n        global n\n        n += 1\nn = int('0')\nA().add()\nprint(n)\n",
+        "try:\n    import no_such_module\nexcept ImportError as error:\n    print(type(error).__name__)\n",
+        "for i in range(2):\n    squares = [i * i for i in range(3)]\nprint(i, squares)\n",
+        '"""A docstring."""\nprint([y for y in (1, 2) if y])\n',
+        "",
+    ],
+)
+def test_the_function_does_what_the_program_does(source: str) -> None:
+    parts = split(source)
+    made = "\n".join([parts.top, parts.function("def run():"), "run()"])
+    assert _printed(made) == _printed(source)
+
+
+def _printed(source: str) -> str:
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(source, "program", "exec"), {"__name__": "__main__"})
+    return printed.getvalue()
+
+
+def test_a_program_that_lets_its_exceptions_out() -> None:
+    source = "import contextlib\nwith contextlib.suppress(ValueError):\n    try:\n        int('x')\n"
+    source += "    except ValueError:\n        pass\n"
+    with pytest.raises(ValueError, match="invalid literal"):
+        exec(without_handlers(source), {})
+
+
+def test_an_import_that_is_not_used_leaves_no_trace_but_its_lines() -> None:
+    source = "import os, tqdm.auto as bar\nfrom tqdm import (\n    trange,\n)\nprint(os.sep)\n"
+    left = without_import(source, "tqdm")
+    assert left == "import os\npass\n\n\nprint(os.sep)\n"
+    assert without_import(f"{source}trange(3)\n", "tqdm") is None
+    assert without_import("from tqdm import *\n", "tqdm") is None
+
+
+# --- secrets ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+        "hf_AbCdEfGhIjKlMnOpQrSt",
+        "AKIAABCDEFGHIJKLMNOP",
+        "sk-proj-abcdefgh12345678",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc-DEF",
+    ],
+)
+def test_known_formats_are_redacted_wherever_they_stand(secret: str) -> None:
+    assert secret not in redact(f"x {secret} y", {})
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("MY_TOKEN=abcdef123456", f"MY_TOKEN={REDACTED}"),
+        ("password: 'correct horse'", f"password: '{REDACTED}'"),
+        ("https://me:pass@example.org/x", f"https://me:{REDACTED}@example.org/x"),
+        ("Authorization: Bearer abcdef123456789", f"Authorization: Bearer {REDACTED}"),
+        ("num_tokens = 5", "num_tokens = 5"),
+        ("token = batch[0]", "token = batch[0]"),
+        ("secret = compute()", "secret = compute()"),
+    ],
+)
+def test_what_is_named_like_a_secret(text: str, left: str) -> None:
+    assert redact(text, {}) == left
+
+
+def test_variables_that_hold_a_secret() -> None:
+    environ = {"SERVICE_PASSWORD": "open-sesame", "HOME": "/home/me", "COLOR": "open-door"}
+    assert redact("open-sesame open-door", environ) == f"{REDACTED} open-door"
+
+
+def test_a_program_stays_a_program() -> None:
+    source = "api_key = 'abcdefgh12345'\ntoken = {'a': 1}\n"
+    assert "abcdefgh" not in redact_source(source, {})
+    ast.parse(redact_source(source, {}))
+
+
+# --- identity -----------------------------------------------------------------------------------------
+
+
+def test_what_is_the_same_failure() -> None:
+    one = Identity(Outcome.RAISE, "RuntimeError", "size 3 at 0x7f00aa", "torch/a.py:10 f")
+    assert one.is_same(Identity(Outcome.RAISE, "RuntimeError", "size 4 at 0x7f00bb", "torch/b.py:1 g"))
+    assert one.is_same(Identity(Outcome.RAISE, "RuntimeError", "other words", "torch/a.py:12 f"))
+    assert not one.is_same(Identity(Outcome.RAISE, "RuntimeError", "other words", "torch/b.py:12 f"))
+    assert not one.is_same(Identity(Outcome.RAISE, "ValueError", "size 3 at 0x7f00aa", "torch/a.py:10 f"))
+    assert not Identity(Outcome.CRASH, signal="SIGSEGV").is_same(Identity(Outcome.CRASH, signal="SIGABRT"))
+    silent = Identity(Outcome.RAISE, "AssertionError", "", "torch/a.py:1 f")
+    assert not silent.is_same(Identity(Outcome.RAISE, "AssertionError", "", "torch/b.py:1 g"))
+
+
+def test_the_backend_that_wraps_an_error_is_no_part_of_it() -> None:
+    inner = "raised:\nValueError: no\n\nSet TORCHDYNAMO_VERBOSE=1 for more"
+    one, other = (Identity(Outcome.RAISE, "X", f"backend='{name}' {inner}") for name in ("inductor", "aot_eager"))
+    assert one.signature == other.signature == "ValueError: no"
+
+
+@pytest.mark.parametrize("message", ["Tensor-likes are not close!", "size [3, 4] (50.0%) at 0x7f", "a\\b 'c' \"d\" $"])
+def test_the_pattern_of_a_message_matches_it(message: str) -> None:
+    import re
+
+    assert re.search(pattern_of(message), message)
+
+
+# --- classes ------------------------------------------------------------------------------------------
+
+
+def _class_of(
+    identity: Identity, *, rung: str = "eager", handled: bool = False, source: str = "pass\n", **facts: int
+) -> tuple[str | None, str | None]:
+    seen = Observation(identity.outcome, identity.error_type, identity.message, identity.frame)
+    trial = Trial(seen, entered=("compile",), recompiles=facts.get("recompiles", 0), breaks=facts.get("breaks", 0))
+    passed = Trial(Observation(Outcome.PASS), handled=(("RuntimeError", "f", 1),) if handled else ())
+    steps = [Step("none", Identity(Outcome.PASS), same=False, trial=passed), Step(rung, identity, same=True)]
+    found = Reproduction(trial, identity, 1, 1, Oracle())
+    said = classify(Program(Path("p.py"), source), found, Ladder(steps, rung))
+    return said.symptom, said.component
+
+
+@pytest.mark.parametrize(
+    ("identity", "rung", "expected"),
+    [
+        (Identity(Outcome.CRASH, signal="SIGSEGV"), "inductor", ("crash", "inductor")),
+        (Identity(Outcome.OOM), "inductor", ("memory", "inductor")),
+        (Identity(Outcome.RAISE, "torch._dynamo.exc.Unsupported", "call f"), "eager", ("graph-break", "dynamo")),
+        (
+            Identity(Outcome.RAISE, "torch._inductor.exc.InductorError", "x"),
+            "inductor",
+            ("backend-failure", "inductor"),
+        ),
+        (Identity(Outcome.RAISE, "triton.CompilationError", "x"), "inductor", ("triton", "inductor")),
+        (
+            Identity(Outcome.RAISE, "AssertionError", "x", "torch/_subclasses/fake_tensor.py:3 validate"),
+            "aot_eager",
+            ("internal-error", "fake-tensor"),
+        ),
+        (
+            Identity(Outcome.RAISE, "KeyError", "s0", "torch/fx/experimental/symbolic_shapes.py:3 f"),
+            "inductor",
+            ("internal-error", "dynamic-shapes"),
+        ),
+        (Identity(Outcome.WRONG, "AssertionError", "Tensor-likes are not close!"), "none", (None, None)),
+        (
+            Identity(Outcome.WRONG, "AssertionError", "Tensor-likes are not close!"),
+            "my_npu",
+            ("wrong-result", "backend"),
+        ),
+    ],
+)
+def test_rows_of_the_table(identity: Identity, rung: str, expected: tuple[str | None, str | None]) -> None:
+    assert _class_of(identity, rung=rung) == expected
+
+
+def test_what_an_assertion_of_the_program_says() -> None:
+    compiled = Identity(Outcome.WRONG, "AssertionError", "compiled 4 times for 4 calls")
+    accepted = Identity(Outcome.WRONG, "AssertionError", "accepted a float16 input")
+    alive = Identity(Outcome.WRONG, "AssertionError", "input still alive")
+    assert _class_of(compiled, recompiles=3)[0] == "recompilation"
+    assert _class_of(compiled)[0] == "wrong-result"
+    assert _class_of(accepted, handled=True)[0] == "missing-error"
+    assert _class_of(accepted)[0] == "wrong-result"
+    assert _class_of(alive)[0] == "memory"
+
+
+# --- releases -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def pythons(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    faults = {
+        "2.90.0": {},
+        "2.91.0": {},
+        "2.92.0": {"double": "raise"},
+        "2.93.0": {"double": "raise"},
+        "2.94.0": {},
+    }
+    folder = tmp_path_factory.mktemp("envs")
+    return {version: python_with(folder / version, each, version) for version, each in faults.items()}
+
+
+def _search(program: Path, pythons: dict[str, Path], names: list[str]) -> list[str]:
+    found = since_when(load_program(program), names, pythons.__getitem__, Budget(5), lambda _: None, timeout_s=30)
+    return found.sentences()
+
+
+def test_introduced_and_fixed(tmp_path: Path, pythons: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PT2BUGS_HOME", str(tmp_path))
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    assert _search(path, pythons, ["2.90.0", "2.91.0", "2.92.0", "2.93.0"]) == [
+        "It fails so since torch 2.92.0; torch 2.91.0 does not."
+    ]
+    assert _search(path, pythons, ["2.93.0", "2.94.0"]) == ["Fixed in torch 2.94.0; torch 2.93.0 still has it."]
+    assert _search(path, pythons, ["2.90.0", "2.91.0"]) == ["It passes on every release that was asked."]
+    assert _search(path, pythons, ["2.92.0", "2.93.0"]) == [
+        "It fails so on every release that can say, 2.92.0 to 2.93.0."
+    ]
+
+
+def test_an_upgrade_that_prints_otherwise(
+    tmp_path: Path, pythons: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PT2BUGS_HOME", str(tmp_path))
+    path = tmp_path / "program.py"
+    path.write_text(f"{PROGRAM.replace('double', 'twice')}\nprint(torch.__version__ >= '2.91.0')\n")
+    assert _search(path, pythons, ["2.90.0", "2.91.0", "2.94.0"]) == [
+        "It runs otherwise (it prints another text: line 2 is 'True', not 'False') since torch 2.91.0; "
+        "torch 2.90.0 does not."
+    ]

@@ -1,0 +1,68 @@
+"""`pt2bugs triage` on the real torch of the running interpreter."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pt2bugs.cli import main
+
+
+def triage(folder: Path, capsys: pytest.CaptureFixture[str], program: str, *arguments: str) -> dict[str, Any]:
+    path = folder / "program.py"
+    path.write_text(textwrap.dedent(program))
+    (folder / "cases").mkdir(exist_ok=True)
+    options = ["--times", "1", "--cases", str(folder / "cases"), "-o", str(folder / "out"), "--json", *arguments]
+    assert main(["triage", str(path), *options]) == 1
+    return dict(json.loads(capsys.readouterr().out))
+
+
+def test_a_wrong_result_of_functionalization(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Upstream issue 198102: a write to overlapping windows of a view loses the elements between them."""
+    program = """
+        import torch
+
+        def windows(x):
+            x.unfold(0, 2, 5).mul_(10)
+            return x + 0
+
+        x = torch.arange(1.0, 13.0)
+        torch.testing.assert_close(torch.compile(windows)(x.clone()), windows(x), rtol=0, atol=0)
+    """
+    answer = triage(tmp_path, capsys, program, "--skip", "minimize", "--skip", "artifacts")
+    assert (answer["outcome"], answer["first_failing"]) == ("wrong", "aot_eager")
+    assert (answer["class"], answer["component"]) == ("wrong-result", "functionalization")
+    assert "does not fail as the program does" not in (tmp_path / "out" / "report.md").read_text()
+
+
+def test_a_failure_that_the_program_catches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program = """
+        import torch
+
+        def broken(x):
+            torch._dynamo.graph_break()
+            return x + 1
+
+        def main():
+            x = torch.ones(2)
+            print("eager:", broken(x))
+            try:
+                print("compiled:", torch.compile(broken, fullgraph=True)(x))
+            except Exception as error:
+                print("it failed:", error)
+
+        if __name__ == "__main__":
+            main()
+    """
+    answer = triage(tmp_path, capsys, program, "--minutes", "3")
+    assert answer["identity"]["error_type"] == "torch._dynamo.exc.Unsupported"
+    assert [one["outcome"] for one in answer["ladder"][:2]] == ["pass", "raise"]
+    assert (answer["first_failing"], answer["class"], answer["component"]) == ("eager", "graph-break", "dynamo")
+    assert answer["minimized"]["lines_after"] < answer["minimized"]["lines_before"]
+    assert any("logs" in path for path in answer["artifacts"])
+    small = Path(answer["minimized"]["path"]).read_text()
+    assert "except" not in small
+    assert "does not fail as the program does" not in (tmp_path / "out" / "report.md").read_text()
