@@ -108,9 +108,13 @@ def _write_journal(results: Path, path: Path, given: dict[str, Any]) -> None:
             )  # fmt: skip
         writer.append(
             new_record(
-                Cell(case, case.checks[0], "cpu", "inductor"), seen, judge(case, "test_it", where, seen).verdict,
+                Cell(case, case.checks[0], "cpu", "inductor"),
+                seen,
+                judge(case, "test_it", where, seen).verdict,
                 {"torch": f"{release}+cpu", "python": "3.11.7"},
-                run_id="seeded", started=datetime(2026, 1, 1, tzinfo=timezone.utc), extras=(),
+                run_id="seeded",
+                started=datetime(2026, 1, 1, tzinfo=timezone.utc),
+                extras=(),
             )  # fmt: skip
         )
     writer.close()

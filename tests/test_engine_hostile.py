@@ -327,7 +327,9 @@ HOSTILE += [
     ),
     Hostile("type_name_of_5_mb", "raise type('E' * 5_000_000, (RuntimeError,), {})('x')", {"outcome": "raise"}),
     Hostile("loop_of_causes", "e = RuntimeError('a')\ne.__cause__ = e.__context__ = e\nraise e", {"outcome": "raise"}),
-    Hostile("group_of_exceptions", "raise ExceptionGroup('g', [ValueError(1), OSError(28, 'no')])", {"outcome": "raise"}),
+    Hostile(
+        "group_of_exceptions", "raise BaseExceptionGroup('g', [ValueError(1), OSError(28, 'no')])", {"outcome": "raise"}
+    ),
     Hostile("base_exception", "raise BaseException('odd')", {"outcome": "raise", "error_type": "BaseException"}),
     Hostile("generator_exit", "raise GeneratorExit", {"outcome": "raise", "error_type": "GeneratorExit"}),
     Hostile("a_coroutine", "async def f(): pass\nreturn f()", {"outcome": "error"}),

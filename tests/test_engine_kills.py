@@ -1,4 +1,4 @@
-"""Processes of a run are killed from outside, file systems fill up, the user is not root: no false verdict, nothing stays."""
+"""Processes are killed from outside, file systems fill up, the user is not root: no false verdict, nothing stays."""
 
 from __future__ import annotations
 

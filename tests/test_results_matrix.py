@@ -49,11 +49,11 @@ def line(**changes: Any) -> Any:
     return record
 
 
-def matrix(*lines: dict[str, Any], case: Case = CASE) -> pd.DataFrame:
+def matrix(*lines: Record, case: Case = CASE) -> pd.DataFrame:
     return matrix_table(cells_table(newest(lines, {case.id: case})), [case])
 
 
-def value(*lines: dict[str, Any], torch: str = "2.9.1") -> str:
+def value(*lines: Record, torch: str = "2.9.1") -> str:
     return str(matrix(*lines)[torch].item())
 
 

@@ -18,7 +18,14 @@ INSIDE = sorted(
     for room in ("case", "engine")
     for path in (PACKAGE / room).glob("*.py")
     if path.stem != "__init__"
-) + ["pt2bugs.results.record", "pt2bugs.results.writer", "pt2bugs.run.measurement", "pt2bugs.errors", "pt2bugs.files"]
+)
+INSIDE += [
+    "pt2bugs.results.record",
+    "pt2bugs.results.writer",
+    "pt2bugs.run.measurement",
+    "pt2bugs.errors",
+    "pt2bugs.files",
+]
 """What measures cells: it runs inside every environment, with the standard library and packaging alone."""
 
 CHILD = "pt2bugs.engine"

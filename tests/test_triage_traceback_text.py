@@ -100,7 +100,9 @@ def test_ranks_write_at_once() -> None:
 
 
 def test_several_in_one_file() -> None:
-    found = find_failures(f"{PLAIN}\n\n=== next ===\n{CAUSED}\nother talk follows\n```\nSegmentation fault (core dumped)\n")
+    found = find_failures(
+        f"{PLAIN}\n\n=== next ===\n{CAUSED}\nother talk follows\n```\nSegmentation fault (core dumped)\n"
+    )
     assert [(one.chain[0].type, one.signal) for one in found] == [
         ("torch._dynamo.exc.Unsupported", ""),
         ("torch._dynamo.exc.BackendCompilerFailed", ""),

@@ -17,10 +17,11 @@
 # error = "AssertionError"
 # match = "drew \\[42\\.0, 42\\.0, 42\\.0\\] for"
 # ///
-"""Dynamo models a random.Random argument by a copy, calls the copy's methods while tracing, and puts the numbers drawn and
-the state reached into the compiled code as constants. Only the type of the object is guarded, so the next call
-passes the guards, repeats the numbers and sets the old state again. Correct: each call draws the next number, as in
-eager. Source: pytorch issue 196437.
+"""Dynamo models a random.Random argument by a copy, calls the copy's methods while tracing, and puts the numbers
+drawn and the state reached into the compiled code as constants. Only the type of the object is guarded, so
+the next call passes the guards, repeats the numbers and sets the old state again. Correct: each call draws
+the next number, as in eager.
+Source: pytorch issue 196437.
 """
 
 import random

@@ -115,7 +115,7 @@ def parse_case(path: Path) -> Case:
         header.note("guard", "a guard is expected to pass everywhere: it has no bug entries")
     env = _environment(header)
     isolation = header.word("isolation", ("fork", "spawn"), "fork")
-    case = dict(
+    case: dict[str, Any] = dict(  # noqa: C408 - reads as the arguments that it becomes
         issue=header.url("issue"),
         fix=header.url("fix"),
         same_fix=header.get("same-fix", ""),

@@ -78,7 +78,8 @@ def run(options: Options) -> int:
         for version in versions:
             if Version(version) not in there:
                 raise InputError(
-                    f"the journal in {results.journal_folder} has no answer for torch {version}; without --offline it is run"
+                    f"the journal in {results.journal_folder} has no answer for torch {version}; "
+                    "without --offline it is run"
                 )
     else:
         failed = _run_missing(options, results, evidence, versions, cells)

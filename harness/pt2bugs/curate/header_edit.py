@@ -57,8 +57,8 @@ def _speaks_of(bug: Bug, row: Row, seen: Seen) -> bool:
 
 
 _ORDER = (
-    "torch", "check", "device", "backend", "python", "platform", "outcome", "error", "match", "frame", "output", "signal",
-    "blocked",
+    "torch", "check", "device", "backend", "python", "platform",
+    "outcome", "error", "match", "frame", "output", "signal", "blocked",
 )  # fmt: skip
 
 

@@ -195,7 +195,7 @@ class Engine:
                 self._opened += 1
                 try:
                     if self._control is None:
-                        raise EngineError("the engine is closed")
+                        raise EngineError("the engine is closed")  # noqa: TRY301
                     data = _encode(message)
                     # A descriptor travels with the first byte.
                     sent = socket.send_fds(self._control, [data], [theirs.fileno()])
@@ -229,7 +229,7 @@ class Engine:
 
     @contextlib.contextmanager
     def _closed_on_error(self) -> Iterator[None]:
-        """Close the connection when a request is interrupted, so that its late reply is not taken for the next one's."""
+        """Close the connection when a request is interrupted: its late reply would be taken for the next one's."""
         try:
             yield
         except BaseException:

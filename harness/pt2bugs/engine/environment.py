@@ -15,8 +15,8 @@ _CREDENTIAL = re.compile(
 )
 _CREDENTIAL_IN_URL = re.compile(r"://[^/\s:@]*:[^/\s@]+@")
 HUGE_PAGES = "glibc.malloc.hugetlb=1"
-"""A setting of glibc 2.35 and newer, ignored by other C libraries. Fewer pages to copy for a cell, and to clear for each
-32 MiB with which Dynamo flushes the CPU's cache after it has made guards (torch 2.6 and newer)."""
+"""A setting of glibc 2.35 and newer, ignored by other C libraries. Fewer pages to copy for a cell, and to clear for
+each 32 MiB with which Dynamo flushes the CPU's cache after it has made guards (torch 2.6 and newer)."""
 
 
 def cell_environment(

@@ -107,7 +107,7 @@ def type_name(cls: type[BaseException]) -> str:
     try:
         module, name = cls.__module__, cls.__qualname__
         if not (issubclass(type(module), str) and issubclass(type(name), str)):
-            raise TypeError
+            raise TypeError  # noqa: TRY301
     except BaseException:
         # A metaclass that answers for them: ask past it.
         module, name = type.__dict__["__module__"].__get__(cls), type.__dict__["__name__"].__get__(cls)

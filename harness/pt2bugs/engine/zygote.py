@@ -66,7 +66,7 @@ def serve(control: socket.socket, folder: Path, bootstrap: list[str], *, namespa
             client = socket.socket(fileno=fds[0])
             try:
                 if not standing.restore():
-                    raise OSError("a check has changed the limits of the process that imports torch")
+                    raise OSError("a check has changed the limits of this process")  # noqa: TRY301
                 pid = linux.fork_into_namespace() if namespace else os.fork()
             except OSError as error:
                 client.close()
