@@ -56,6 +56,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         except Pt2bugsError as error:
             say(f"pt2bugs: {error}")
             return USAGE
+        except ModuleNotFoundError as error:
+            extra = next((extra for extra, modules in _EXTRAS.items() if error.name in modules), None)
+            if extra is None:
+                raise
+            say(f"pt2bugs: this needs {error.name}, which is not installed: pip install 'pt2bugs[{extra}]'")
+            return USAGE
         except KeyboardInterrupt:
             say("pt2bugs: stopped; what had finished is in the journal, the same command goes on from there")
             return 130
@@ -63,6 +69,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             # The reader of our output (head, less) has what it wanted.
             sys.stderr.close()
             return OK
+
+
+_EXTRAS = {
+    "run": ("torch", "uv", "pypi_simple", "requests", "filelock", "pytest"),
+    "parquet": ("pyarrow",),
+    "cluster": ("distributed", "dask"),
+}
+"""What a plain install does not bring, by the extra that does."""
 
 
 @contextlib.contextmanager

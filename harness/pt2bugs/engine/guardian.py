@@ -35,8 +35,8 @@ def main(arguments: list[str]) -> NoReturn:
     """Become the guardian.
 
     Args:
-        arguments: descriptors of the control socket and the lifeline, the run's folder, the client's process number, then
-            the command that starts a fresh interpreter.
+        arguments: descriptors of the control socket and the lifeline, the run's folder, the client's process number,
+            then the command that starts a fresh interpreter.
     """
     control = socket.socket(fileno=int(arguments[0]))
     lifeline, folder, client = int(arguments[1]), Path(arguments[2]), int(arguments[3])
