@@ -19,7 +19,7 @@ import traceback
 import types
 from collections import Counter
 from collections.abc import Callable, Mapping
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from pt2bugs.case.observation import Observation
@@ -86,27 +86,38 @@ GRAPHS = GraphCount()
 
 
 class Originals:
-    """What the report of a cell needs, as it was before the check could patch it."""
+    """What the report of a cell needs, as it was before the check could patch it.
 
-    ALWAYS = (builtins, json, json.encoder)
-    FOR_A_FAILURE = (os, re, time, linecache, tokenize, traceback, types)
+    Setting back touches every object, and so has its page copied in every cell. A pass needs few of them: it looks
+    whether those are still there, and sets back nothing else.
+    """
+
+    MODULES = (builtins, json, json.encoder, os, re, time, linecache, tokenize, traceback, types)
+    FOR_A_PASS = (
+        (builtins, ("isinstance", "type", "len", "vars", "str", "dict", "list", "tuple", "float", "RuntimeError")),
+        (json.encoder, ("c_make_encoder", "encode_basestring_ascii")),
+    )
 
     def __init__(self) -> None:
-        self._always = [(vars(module).update, dict(vars(module))) for module in self.ALWAYS]
-        self._for_a_failure = [(vars(module).update, dict(vars(module))) for module in self.FOR_A_FAILURE]
+        self._saved = [(vars(module).update, dict(vars(module))) for module in self.MODULES]
+        self._for_a_pass = [
+            (vars(module), name, vars(module)[name]) for module, names in self.FOR_A_PASS for name in names
+        ]
         self.clock = time.perf_counter
         self._untrace = (sys.settrace, sys.setprofile)
         self._set_recursion_limit, self._recursion_limit = sys.setrecursionlimit, sys.getrecursionlimit()
 
-    def restore(self, *, all_of_them: bool) -> None:
+    def restore(self, *, has_failed: bool) -> None:
+        """Set back what a report needs, and stop what a check has left to look on."""
         for untrace in self._untrace:
             untrace(None)
-        for update, saved in self._always:
-            update(saved)
-        if all_of_them:
+        for namespace, name, saved in self._for_a_pass:
+            if name not in namespace or namespace[name] is not saved:
+                has_failed = True
+        if has_failed:
             self._set_recursion_limit(self._recursion_limit)
-            for update, saved in self._for_a_failure:
-                update(saved)
+            for update, names in self._saved:
+                update(names)
 
 
 _originals: Originals | None = None
@@ -148,7 +159,7 @@ def observe_check(request: Mapping[str, Any], begin: Callable[[], None]) -> tupl
         return seen, error
     seed(request["device"], request["threads"])
     try:
-        check = vars(import_file(path))[request["check"]]
+        check = vars(import_file(path, code=request.get("code")))[request["check"]]
     except BaseException as error:
         seen = observe_exception(error, path)
         seen.outcome, seen.message = Outcome.ERROR, f"the case file cannot be imported: {seen.message}"
@@ -161,7 +172,7 @@ def observe_check(request: Mapping[str, Any], begin: Callable[[], None]) -> tupl
     started = originals.clock()
     result, failure = _call(check, request["arguments"], timer)
     duration_s = originals.clock() - started
-    originals.restore(all_of_them=failure is not None)
+    originals.restore(has_failed=failure is not None)
     if failure is not None:
         seen = observe_exception(failure, path)
     else:
@@ -216,19 +227,24 @@ def seed(device: str, threads: int) -> None:
     random.seed(SEED)
 
 
-def import_file(path: str, name: str | None = None) -> ModuleType:
-    """The file as a module of its own name; like a script it has no import spec.
+def compile_file(path: str) -> CodeType:
+    """The code of a file, with assertions, whatever PYTHONOPTIMIZE says.
 
-    Compiled with assertions, whatever PYTHONOPTIMIZE says.
+    Raises:
+        Exception: it cannot be read or compiled.
     """
+    with open(path, "rb") as file:  # noqa: PTH123
+        return compile(file.read(), path, "exec", dont_inherit=True, optimize=0)
+
+
+def import_file(path: str, name: str | None = None, code: CodeType | None = None) -> ModuleType:
+    """The file as a module of its own name; like a script it has no import spec."""
     name = name or f"pt2bugs_case_{os.path.basename(path).removesuffix('.py')}"  # noqa: PTH119
     module = ModuleType(name)
     module.__file__ = path
     # Dataclasses, pickling and Dynamo look modules up by name.
     sys.modules[name] = module
-    with open(path, "rb") as file:  # noqa: PTH123
-        source = file.read()
-    exec(compile(source, path, "exec", dont_inherit=True, optimize=0), module.__dict__)
+    exec(code or compile_file(path), module.__dict__)
     return module
 
 

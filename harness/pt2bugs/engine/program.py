@@ -90,7 +90,7 @@ def run_redirected(request: Mapping[str, Any], pipe: ReportPipe) -> None:
                     handled.stop()
         except BaseException as error:
             failure = error
-        originals.restore(all_of_them=True)
+        originals.restore(has_failed=True)
     if failure is None or _left_well(failure):
         seen, failure = Observation(Outcome.PASS), None
     else:

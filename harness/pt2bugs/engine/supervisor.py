@@ -14,10 +14,12 @@ import time
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 from pt2bugs.case.observation import OUTPUT_LIMIT
 from pt2bugs.engine import linux
+from pt2bugs.engine.check import compile_file
 from pt2bugs.engine.child import become_cell, body_of, execute_fresh, leave
 from pt2bugs.engine.folders import CellFolder
 from pt2bugs.engine.linux import Descendants, Standing
@@ -64,6 +66,7 @@ class Supervisor:
         self._standing = standing
         self._grace_s, self._start_s, self._exit_s = grace["grace_s"], grace["start_s"], grace["exit_s"]
         self._folder = CellFolder(folder, name)
+        self._data_bytes = linux.data_bytes()
 
     def serve(self) -> None:
         """Answer requests until the client is gone."""
@@ -73,6 +76,7 @@ class Supervisor:
             for message in _messages(lines):
                 if "provide" in message:
                     provide(message["provide"])
+                    self._data_bytes = linux.data_bytes()
                     send(self._control, {})
                     continue
                 ended = self._run(message["request"], Limits(**message["limits"]))
@@ -89,7 +93,7 @@ class Supervisor:
         except OSError as error:
             return ChildExit(stopped=StopReason.SETUP, detail=str(error))
         pipe = ReportPipe(writer, secrets.token_hex(8))
-        data_bytes = linux.data_bytes()
+        request = {**request, "code": _code_of(request.get("path", ""))}
         body = body_of(request["kind"])
         # What an import printed would come out of every child again.
         sys.stdout.flush()
@@ -109,14 +113,14 @@ class Supervisor:
                 pipe.own()
                 try:
                     become_cell(
-                        self._folder.path, self._folder.output, limits, data_bytes,
+                        self._folder.path, self._folder.output, limits, self._data_bytes,
                         namespace=self._descendants.namespace,
                     )  # fmt: skip
                 except OSError as error:
                     pipe.send("setup", str(error))
                     raise
                 if request.get("isolation") == "spawn":
-                    execute_fresh(request, pipe, self._bootstrap)
+                    execute_fresh({key: request[key] for key in request if key != "code"}, pipe, self._bootstrap)
                 body(request, pipe)
                 status = 0
             except BaseException:
@@ -143,7 +147,6 @@ class Supervisor:
         if pidfd is not None:
             watched.append(pidfd)
         ended = ChildExit()
-        own_mib = linux.resident_mib(["self"])
         deadline, reason = began + self._start_s, StopReason.START
         started = reported = False
         next_poll = began + _POLL_S
@@ -168,7 +171,7 @@ class Supervisor:
                 if now >= next_poll and ended.stopped is None:
                     next_poll = now + _POLL_S
                     ended.output_tail = _shorten(output) or ended.output_tail
-                    ended.stopped = self._over_limit(limits, own_mib)
+                    ended.stopped = self._over_limit(limits)
                 if now >= deadline and ended.stopped is None:
                     ended.stopped = reason
                 if ended.stopped is not None:
@@ -188,19 +191,27 @@ class Supervisor:
             ended.exit_status = code
         return ended
 
-    def _over_limit(self, limits: Limits, own_mib: float) -> StopReason | None:
+    def _over_limit(self, limits: Limits) -> StopReason | None:
         members = self._descendants.pids()
         if len(members) > MAX_PROCESSES:
             return StopReason.PROCESSES
         if limits.memory_mib is None:
             return None
         # Pages shared with the supervisor count for each process, and are taken off for each.
-        allowed = limits.memory_mib + own_mib * len(members)
+        allowed = limits.memory_mib + linux.resident_mib(["self"]) * len(members)
         return StopReason.MEMORY if linux.resident_mib(members) > allowed else None
 
 
 GRACE = {"grace_s": GRACE_S, "start_s": START_S, "exit_s": EXIT_S}
 """Seconds a child gets beyond its own; part of what the client sends, so that tests can have shorter ones."""
+
+
+def _code_of(path: str) -> CodeType | None:
+    """The code of a case file, compiled here for its cells; None leaves it to the cell to say what is wrong with it."""
+    try:
+        return compile_file(path)
+    except Exception:
+        return None
 
 
 def _messages(lines: Any) -> Iterator[dict[str, Any]]:
