@@ -15,9 +15,9 @@
 # error = "AssertionError"
 # match = "pixels \\[1\\.0, 1\\.0\\], not \\[1\\.0, 2\\.0\\]"
 # ///
-"""A scale of 1.3 makes 2 columns of 2, and eager's kernel copies a dimension whose size stays the same. The decomposition
-computes the source of every column from the scale, floor(column / 1.3), and takes the first one twice. Correct:
-the result is the input. Source: pytorch issue 175154.
+"""A scale of 1.3 makes 2 columns of 2, and eager's kernel copies a dimension whose size stays the same. The
+decomposition computes the source of every column from the scale, floor(column / 1.3), and takes the first one
+twice. Correct: the result is the input. Source: pytorch issue 175154.
 """
 
 import torch

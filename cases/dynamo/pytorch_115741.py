@@ -28,9 +28,10 @@
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = "'__mul__' is not implemented for \\S+_RecordFunction"
 # ///
-"""A TorchFunctionMode changes what torch functions return for the code under it. Torch functions that the compiler calls
-for itself while it traces or checks guards get the mode as well, and break on results they did not ask for.
-Correct: the mode applies to the user's calls alone, with the result of eager. Source: pytorch issue 115741.
+"""A TorchFunctionMode changes what torch functions return for the code under it. Torch functions that the
+compiler calls for itself while it traces or checks guards get the mode as well, and break on results they did
+not ask for. Correct: the mode applies to the user's calls alone, with the result of eager. Source: pytorch
+issue 115741.
 """
 
 import torch

@@ -17,10 +17,10 @@
 # error = "AssertionError"
 # match = "forward hook ran 0 times"
 # ///
-"""Calling a module looks into its dicts of hooks. To save time on every call Dynamo puts no guard on a dict of hooks that
-is empty (skip_nnmodule_hook_guards, on by default), so it does not see a hook that comes later and runs the graph
-without it. Before torch 2.6 the guards of a compiled module still noticed. Correct: the hook runs on the next call,
-as in eager. Source: pytorch issue 117758, PR 138942.
+"""Calling a module looks into its dicts of hooks. To save time on every call Dynamo puts no guard on a dict of
+hooks that is empty (skip_nnmodule_hook_guards, on by default), so it does not see a hook that comes later and
+runs the graph without it. Before torch 2.6 the guards of a compiled module still noticed. Correct: the hook
+runs on the next call, as in eager. Source: pytorch issue 117758, PR 138942.
 """
 
 import torch

@@ -30,9 +30,10 @@
 # error = "AssertionError"
 # match = "any of uint8 is uint8"
 # ///
-"""torch._numpy, the stand-in that Dynamo traces NumPy calls with, follows torch's rules for result types where it has no
-rule of its own: cumsum accumulates int8 in int8 and overflows, square goes to floating point, any answers in the dtype
-of its input. Correct: NumPy's types: a cumulative sum in int64, a square in int8, a bool. Source: pytorch issue 198056.
+"""torch._numpy, the stand-in that Dynamo traces NumPy calls with, follows torch's rules for result types where
+it has no rule of its own: cumsum accumulates int8 in int8 and overflows, square goes to floating point, any
+answers in the dtype of its input. Correct: NumPy's types: a cumulative sum in int64, a square in int8, a bool.
+Source: pytorch issue 198056.
 """
 
 import numpy as np

@@ -18,10 +18,10 @@
 # error = "AssertionError"
 # match = "tensor\\(\\) made a Tensor"
 # ///
-"""For the device meta torch.tensor has a short cut in C++: it makes the tensor there and then, and the factory call that
-FakeTensorMode would intercept does not happen. What comes back is a plain meta tensor, which later operators under
-the mode refuse or treat as a real one. Correct: a FakeTensor, as torch.full gives.
-Source: pytorch issue 139092, PR 186188.
+"""For the device meta torch.tensor has a short cut in C++: it makes the tensor there and then, and the factory
+call that FakeTensorMode would intercept does not happen. What comes back is a plain meta tensor, which later
+operators under the mode refuse or treat as a real one. Correct: a FakeTensor, as torch.full gives. Source:
+pytorch issue 139092, PR 186188.
 """
 
 import torch

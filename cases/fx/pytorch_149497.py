@@ -16,9 +16,9 @@
 # error = "ValueError"
 # match = "code: co_varnames is too small"
 # ///
-"""To call forward with proxies, symbolic_trace rewrites the code object so that *args become plain parameters. It counts
-the parameters of the wrapped function (inspect.unwrap), but rewrites the wrapper, whose code has no names but args
-and kwargs. Correct: the traced module equals eager. Source: pytorch issue 149497.
+"""To call forward with proxies, symbolic_trace rewrites the code object so that *args become plain parameters.
+It counts the parameters of the wrapped function (inspect.unwrap), but rewrites the wrapper, whose code has no
+names but args and kwargs. Correct: the traced module equals eager. Source: pytorch issue 149497.
 """
 
 import functools

@@ -26,9 +26,9 @@
 # error = "torch._dynamo.exc.UncapturedHigherOrderOpError"
 # match = "while_loop doesn't work unless it is captured completely"
 # ///
-"""To compile the body once, while_loop asks that what it returns has the metadata of what it got, and counts strides in.
-Strides are a matter of layout that eager's loop does not look at, and a transposed carry is the same value.
-Correct: the result of the loop in Python. Source: pytorch issue 183017.
+"""To compile the body once, while_loop asks that what it returns has the metadata of what it got, and counts
+strides in. Strides are a matter of layout that eager's loop does not look at, and a transposed carry is the
+same value. Correct: the result of the loop in Python. Source: pytorch issue 183017.
 """
 
 import torch

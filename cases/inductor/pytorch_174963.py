@@ -23,9 +23,9 @@
 # error = "AssertionError"
 # match = "Mismatched elements: 31 / 32"
 # ///
-"""as_strided reads its input's memory as it lies. Inductor chooses the layout of an intermediate itself and realized the
-result of roll as contiguous, while in eager, and in the graph, it is channels_last like its input; the strides
-then select other elements. Correct: eager's elements. Source: pytorch issue 174963.
+"""as_strided reads its input's memory as it lies. Inductor chooses the layout of an intermediate itself and
+realized the result of roll as contiguous, while in eager, and in the graph, it is channels_last like its input;
+the strides then select other elements. Correct: eager's elements. Source: pytorch issue 174963.
 """
 
 import torch

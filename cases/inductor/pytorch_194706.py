@@ -29,10 +29,10 @@
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = "Cannot access data pointer of Tensor that doesn't have storage"
 # ///
-"""The vectorised kernel names the cast of an accumulator to float16 after the type and the accumulator. Where two stores in
-one scope cast the same accumulator, as the tangents of a product of sums do, it declares that name twice, which
-g++ refuses. It takes a host with vector instructions. Correct: it compiles and agrees with eager.
-Source: pytorch issue 194706.
+"""The vectorised kernel names the cast of an accumulator to float16 after the type and the accumulator. Where
+two stores in one scope cast the same accumulator, as the tangents of a product of sums do, it declares that
+name twice, which g++ refuses. It takes a host with vector instructions. Correct: it compiles and agrees with
+eager. Source: pytorch issue 194706.
 """
 
 import torch

@@ -15,9 +15,9 @@
 # error = "AssertionError"
 # match = "rows \\[0, 0, 1\\], not \\[0, 1, 2\\]"
 # ///
-"""A scale of 1.3 makes 3 rows of 3, and eager's kernel copies a dimension whose size stays the same. Inductor's lowering
-computes the source of every row from the scale, floor(row / 1.3), which skips the last one. Correct: each row
-is its own source. Source: pytorch issue 198201.
+"""A scale of 1.3 makes 3 rows of 3, and eager's kernel copies a dimension whose size stays the same. Inductor's
+lowering computes the source of every row from the scale, floor(row / 1.3), which skips the last one. Correct:
+each row is its own source. Source: pytorch issue 198201.
 """
 
 import torch
