@@ -1,0 +1,40 @@
+# /// script
+# requires-python = ">=3.10"
+# dependencies = ["torch==2.12.1", "numpy", "setuptools"]
+#
+# [tool.pt2bugs]
+# issue = "https://github.com/pytorch/pytorch/issues/172073"
+# title = "Adding a 0-dim complex tensor to itself fails"
+# component = "decomposition"
+# symptom = "internal-error"
+# devices = ["cpu"]
+# backends = ["inductor"]
+# labels = ["complex"]
+# demands = ["complex"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.13"
+# outcome = "raise"
+# error = "torch._dynamo.exc.BackendCompilerFailed"
+# match = "self\\.dim\\(\\) cannot be 0 to view ComplexFloat as Float"
+# ///
+"""Inductor decomposes the addition of complex tensors into one of their real views, made by view(dtype) with a last
+dimension twice as long. A tensor without dimensions has no last one, and the view refuses it.
+Correct: 5 + 0j. Source: pytorch issue 172073.
+"""
+
+import torch
+
+
+def double(device: str) -> torch.Tensor:
+    z = torch.tensor(2.5, dtype=torch.complex64, device=device)
+    return z + z
+
+
+def test_sum_without_dimensions(device: str, backend: str) -> None:
+    actual = torch.compile(double, backend=backend)(device)
+    torch.testing.assert_close(actual, double(device), rtol=0, atol=0)
+
+
+if __name__ == "__main__":
+    test_sum_without_dimensions("cpu", "inductor")

@@ -1,0 +1,48 @@
+# /// script
+# requires-python = ">=3.10"
+# dependencies = ["torch==2.7.1", "numpy", "setuptools"]
+#
+# [tool.pt2bugs]
+# issue = "https://github.com/pytorch/pytorch/issues/144607"
+# title = "The second shape of a tensor on meta does not compile"
+# component = "dynamic-shapes"
+# symptom = "backend-failure"
+# devices = ["cpu"]
+# backends = ["inductor"]
+# demands = ["dynamic-shapes"]
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.3,<2.8"
+# outcome = "raise"
+# error = "torch._dynamo.exc.BackendCompilerFailed"
+# match = "LoweringException: AssertionError: \\n\\s+target: aten\\.empty_strided\\.default"
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.3"
+# blocked = true
+# outcome = "raise"
+# error = "torch._dynamo.exc.BackendCompilerFailed"
+# match = "No interface for device meta"
+# ///
+"""For a graph whose tensors are all on meta there is nothing to run. With fixed sizes Inductor gets away with it; the
+second shape is compiled with symbolic sizes, which need code that computes them, and lowering stops at the device it
+knows no code for. Correct: the result has the new shape, as in eager. Source: pytorch issue 144607.
+"""
+
+import torch
+
+
+def double(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
+
+
+def test_two_shapes_on_meta(backend: str) -> None:
+    compiled = torch.compile(double, backend=backend)
+    for shape in ((1, 16, 128), (1, 32, 64)):
+        actual = compiled(torch.empty(shape, device="meta"))
+        assert actual.shape == shape, actual.shape
+        assert actual.device.type == "meta", actual.device
+
+
+if __name__ == "__main__":
+    test_two_shapes_on_meta("inductor")
