@@ -156,7 +156,9 @@ class Matcher:
             return f"{what} matching {bug.match!r}"
         if bug.frame or (bug.output and not _is_ordinary(bug.output)):
             return bug.identity
-        return f"{what} from its torch frames" if agree else ""
+        # Where a program was when its time or memory was over is chance.
+        is_by_chance = bug.outcome in (Outcome.TIMEOUT, Outcome.OOM)
+        return f"{what} from its torch frames" if agree and not is_by_chance else ""
 
     @staticmethod
     def _says_enough(bug: Bug, clue: _Clue, likeness: float) -> bool:
