@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import PurePath
 
@@ -97,9 +97,12 @@ class Matcher:
 
     def _best(self, known: KnownBug, failure: Failure, clues: Sequence[_Clue], own: set[str]) -> Match | None:
         best: Match | None = None
-        for clue in clues:
+        for depth, clue in enumerate(clues):
             for bug in known.entries:
                 match = self._compare(known, bug, failure, clue, is_own=known.case.id in own)
+                if match:
+                    # What ended the program says more than what it came of.
+                    match = replace(match, score=round(match.score - 0.01 * min(depth, 4), 3))
                 if match and (
                     best is None or (match.kind == IDENTITY, match.score) > (best.kind == IDENTITY, best.score)
                 ):
@@ -156,7 +159,9 @@ class Matcher:
             return f"{what} matching {bug.match!r}"
         if bug.frame or (bug.output and not _is_ordinary(bug.output)):
             return bug.identity
-        return f"{what} from its torch frames" if agree else ""
+        # Where a program was when its time or memory was over is chance.
+        is_by_chance = bug.outcome in (Outcome.TIMEOUT, Outcome.OOM)
+        return f"{what} from its torch frames" if agree and not is_by_chance else ""
 
     @staticmethod
     def _says_enough(bug: Bug, clue: _Clue, likeness: float) -> bool:

@@ -1,0 +1,117 @@
+"""`pt2bugs match`: exit codes, the JSON contract, bad input; and that it needs neither torch nor pandas."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from known_bugs import UNSUPPORTED, write_known_bugs
+from pt2bugs.cli import main
+
+KNOWN = (
+    'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\n    f(x)\n'
+    f"{UNSUPPORTED}: call torch._frobnicate_left_aligned_mask returned a bool\n"
+)
+OTHER = 'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\n    f(x)\nValueError: no\n'
+KEYS = ["case", "issue", "title", "kind", "score", "introduced", "fixed", "fix", "advice", "reproduce"]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a corpus and its journal, made the current one."""
+    write_known_bugs(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_exit_codes(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for text, code, said in ((KNOWN, 0, "known\n"), (OTHER, 1, "not known\n"), (KNOWN + OTHER, 1, "1 of 2 known\n")):
+        (corpus / "log.txt").write_text(text)
+        assert main(["match", "log.txt"]) == code
+        assert capsys.readouterr().err == said
+
+
+def test_the_answer(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (corpus / "log.txt").write_text(KNOWN)
+    assert main(["match", "log.txt", "--torch", "2.9.1"]) == 0
+    out = capsys.readouterr().out
+    for words in (
+        "known (",
+        "pytorch_1  A padding mask makes the frobnicator untraceable",
+        "https://github.com/pytorch/pytorch/issues/1, fixed in 2.10.0, by https://github.com/pytorch/pytorch/pull/11",
+        "you are on 2.9.1: upgrade to torch 2.10.0",
+        "uv run cases/dynamo/pytorch_1.py",
+    ):
+        assert words in out
+
+
+def test_json(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (corpus / "log.txt").write_text(OTHER + KNOWN)
+    assert main(["match", "log.txt", "--json"]) == 1
+    answer = json.loads(capsys.readouterr().out)
+    assert list(answer) == ["known", "tracebacks", "matches"]
+    assert answer["known"] is False
+    first, second = answer["tracebacks"]
+    assert (first["text"], first["matches"]) == (OTHER.strip(), [])
+    assert second["text"] == KNOWN.strip()
+    (match,) = second["matches"]
+    assert list(match) == KEYS
+    assert answer["matches"] == [match]
+    assert (match["case"], match["kind"], match["fixed"]) == ("pytorch_1", "identity", "2.10.0")
+
+
+def test_the_release_is_read_from_collect_env(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (corpus / "log.txt").write_text(f"PyTorch version: 2.9.1+cu128\n{KNOWN}")
+    assert main(["match", "log.txt"]) == 0
+    assert "you are on 2.9.1" in capsys.readouterr().out
+
+
+def test_stdin(corpus: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for arguments in (["match"], ["match", "-"]):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(KNOWN.encode() + b"\xff")))
+        assert main(arguments) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (b"", "log.txt: is empty"),
+        (b" \n\n", "log.txt: is empty"),
+        (b"all is well\n", "log.txt: has no traceback, no error line and no crash"),
+        (b"\x00\x01\xff\xfe", "log.txt: has no traceback"),
+    ],
+)
+def test_bad_input(corpus: Path, capsys: pytest.CaptureFixture[str], text: bytes, words: str) -> None:
+    (corpus / "log.txt").write_bytes(text)
+    assert main(["match", "log.txt"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert words in err
+
+
+def test_bad_arguments(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["match", "nowhere.txt"]) == 2
+    assert main(["match", "."]) == 2
+    assert main(["match", "--torch", "newest"]) == 2
+    err = capsys.readouterr().err
+    assert err.count("cannot be read") == 2
+    assert "--torch newest: not a release" in err
+
+
+def test_utf_16(corpus: Path) -> None:
+    (corpus / "log.txt").write_bytes(KNOWN.encode("utf-16"))
+    assert main(["match", "log.txt"]) == 0
+
+
+def test_it_imports_neither_torch_nor_pandas(corpus: Path) -> None:
+    (corpus / "log.txt").write_text(KNOWN)
+    program = (
+        "import sys\nfrom pt2bugs.cli import main\nassert main(['match', 'log.txt']) == 0\n"
+        "print(sorted({'torch', 'pandas', 'rich', 'requests', 'pytest'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
