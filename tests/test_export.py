@@ -125,10 +125,10 @@ def test_junit_gives_the_reason_of_what_it_skips(export: Export) -> None:
         if len(case)
     }
     documented = "documented: https://example.org/issues/1 (wrong AssertionError: Tensor-likes are not close!)"
-    assert reasons["dynamo.pytorch_1", "torch 2.9.1 cpu"] == documented
+    assert reasons["dynamo.pytorch_1", "torch 2.9.1"] == documented
     blocked = "blocked by another limitation: raise NotImplementedError: no such operator"
-    assert reasons["dynamo.pytorch_1", "torch 2.2.2 cpu"] == blocked
-    assert reasons["dynamo.pytorch_3", "torch 2.2.2 cpu"] == "skip: needs torch >=2.4"
+    assert reasons["dynamo.pytorch_1", "torch 2.2.2"] == blocked
+    assert reasons["dynamo.pytorch_3", "torch 2.2.2"] == "skip: needs torch >=2.4"
 
 
 # The field list of oss_ci_benchmark_v3 as pytorch/test-infra publishes it, types as Python has them. Ingestion fills

@@ -17,6 +17,8 @@ from pt2bugs.curate.marks import marks_in
 from pt2bugs.errors import InputError
 from pt2bugs.files import write_text
 
+EXAMPLES = (("pt2bugs new 163640 --from script.py", "a case file from a script that shows the bug"),)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
