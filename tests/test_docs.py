@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 from pt2bugs.cli import COMMANDS, command_parser, main
 
 ROOT = Path(__file__).parent.parent
@@ -62,7 +61,8 @@ def test_a_command_that_reads_results_works(
     (entry,) = re.findall(r"```toml\n(.*?)```", cookbook, re.DOTALL)
     (tmp_path / "accepted.toml").write_text(entry)
     monkeypatch.chdir(tmp_path)
-    assert main(shlex.split(line)[1:]) in (0, 1)
+    # 3: nothing has such a verdict today.
+    assert main(shlex.split(line)[1:]) in ((0, 1, 3) if "--verdict" in line else (0, 1))
     assert "Traceback" not in capsys.readouterr().err
 
 

@@ -259,7 +259,7 @@ class Store:
                 break
             if environment.key in kept or self._is_in_use(environment):
                 continue
-            owners.subtract(sizes)
+            owners.subtract(sizes.keys())
             freed = sum(size for inode, size in sizes.items() if owners[inode] == 0)
             left -= freed
             found.append((environment, freed))
