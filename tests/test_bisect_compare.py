@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
+from datetime import date
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,6 +13,9 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pt2bugs.bisect.accepted import Accepted, accepted_text, load_accepted
+from pt2bugs.case.model import Bug
+from pt2bugs.case.words import Outcome
 from pt2bugs.cli import main
 from seeded import BLOCKED, BUG, write_case, write_journal
 
@@ -42,9 +47,9 @@ def compare(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, list[
             "B", "F", "different failure",
             "wrong AssertionError: Tensor-likes are not close! -> another failure: crash SIGSEGV: died by SIGSEGV", 0,
         ),
-        ("B", "s", "cannot say", "after: skip: needs torch >=2.4", 0),
-        ("E", ".", "cannot say", "before: error: canary on cpu with inductor: no compiler", 0),
-        ("F.", "F", "cannot say", "before: repeats disagree", 0),
+        ("B", "s", "cannot say", "after: skip: needs torch >=2.4", 1),
+        ("E", ".", "cannot say", "before: error: canary on cpu with inductor: no compiler", 1),
+        ("F.", "F", "cannot say", "before: repeats disagree", 1),
         (".", ".", "passes in both", "passes -> passes", 0),
     ],
 )  # fmt: skip
@@ -86,7 +91,9 @@ def test_the_text_groups_by_what_matters(project: Path, capsys: pytest.CaptureFi
     out, err = capsys.readouterr()
     groups = [line for line in out.splitlines() if line and not line.startswith(" ")]
     assert groups == ["torch 2.9.1 -> 2.10.0", "broken (1)", "still there (1)", "fixed (1)"]
-    assert "  broken::test_it[cpu-inductor]  passes -> wrong AssertionError" in out
+    assert (
+        "\n  broken  A title\n    https://example.org/issues/1\n    test_it[cpu-inductor]  passes -> wrong Asser" in out
+    )
     assert err == "torch 2.9.1 -> 2.10.0: 1 broken, 1 still there, 1 fixed, 1 passes in both\n"
 
 
@@ -95,6 +102,8 @@ def test_the_text_groups_by_what_matters(project: Path, capsys: pytest.CaptureFi
     [
         (["2.9.1", "newest"], 2, "newest: not a release"),
         (["2.9.1", "2.9.1"], 2, "name two different releases"),
+        (["2.9.1", "2.9"], 2, "both are torch 2.9.1; name two different releases"),
+        (["2.9.1", "minors"], 2, "minors: means several releases; name one: 2.9.1, 2.9 (its newest patch) or latest"),
         (["2.9.1", "2.77.0"], 2, "has no answer for torch 2.77.0; without --offline it is run"),
         (["2.9.1", "2.10.0", "--device", "xpu"], 3, "nothing selected"),
     ],
@@ -152,3 +161,111 @@ def test_matrix_bisect_and_compare_agree(
                 assert bool(flips) == (difference["change"] in ("broken", "fixed"))
             elif {"error", "skip"} & decided:
                 assert difference["change"] == "cannot say"
+
+
+@pytest.mark.parametrize(
+    ("words", "before", "after"),
+    [
+        (("2.9", "2.10"), "2.9.1", "2.10.1"),
+        (("2.9.0", "2.10.0"), "2.9.0", "2.10.0"),
+        (("2.9", "latest"), "2.9.1", "2.10.1"),
+    ],
+)
+def test_a_minor_version_is_its_newest_patch(
+    project: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, str], before: str, after: str
+) -> None:
+    path = write_case(project, "pytorch_1")
+    write_journal(project, path, {"2.9.0": "B", "2.9.1": "B", "2.10.0": ".", "2.10.1": "."})
+    assert main(["compare", *words, "--offline"]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith(f"torch {before} -> {after}\n")
+    assert ("2.9 is torch 2.9.1" in err) == ("2.9" in words)
+
+
+def test_too_many_unknowns_are_no_answer(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in range(40):
+        missing = number < 2
+        path = write_case(project, f"pytorch_{number}")
+        write_journal(project, path, {"2.9.1": "B"} if missing else {"2.9.1": "B", "2.10.0": "."})
+    assert main(["compare", "2.9.1", "2.10.0", "--offline"]) == 0, "two of forty are five percent"
+    write_journal(project, write_case(project, "one_more"), {"2.9.1": "B"})
+    assert main(["compare", "2.9.1", "2.10.0", "--offline"]) == 1
+    assert (
+        "cannot say for 3 of 41 checks, more than 5%; without --offline what was not run is run"
+        in capsys.readouterr().err
+    )
+
+
+ACCEPTED = """
+[[accepted]]
+case = "{case}"
+outcome = "wrong"
+error = "AssertionError"
+match = "{match}"
+reason = "we do not use it"
+until = {until}
+"""
+
+
+@pytest.mark.parametrize(
+    ("match", "until", "status", "words"),
+    [
+        ("not close", "2999-12-31", 0, "accepted until 2999-12-31: we do not use it"),
+        ("not close", "2020-01-31", 1, "was accepted until 2020-01-31: we do not use it"),
+        ("something else", "2999-12-31", 1, "covers nothing here; remove it"),
+    ],
+)
+def test_accepted_breakages(
+    project: Path, capsys: pytest.CaptureFixture[str], match: str, until: str, status: int, words: str
+) -> None:
+    write_journal(project, write_case(project, "pytorch_1"), {"2.9.1": ".", "2.10.0": "B"})
+    Path("accepted.toml").write_text(ACCEPTED.format(case="pytorch_1", match=match, until=until))
+    assert main(["compare", "2.9.1", "2.10.0", "--offline", "--allow", "accepted.toml"]) == status
+    assert words in "".join(capsys.readouterr())
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[[accepted]]\ncase = 'a'", ["needs 'outcome'", "needs 'reason'", "needs 'until'"]),
+        ("[[accepted]]\nuntil = 'soon'\ncolour = 1", ["until must be a date such as", "unknown key 'colour'"]),
+        (
+            "[[accepted]]\nmatch = '('\noutcome = 'pass'",
+            ["match is not a regular expression", "unknown outcome 'pass'"],
+        ),
+        ("[[accepted]]\ntorch = 'new'", ["is not a PEP 440 specifier set"]),
+        ("accepted = 1", ["must be written as [[accepted]] entries"]),
+        ("[[accepted", ["is not TOML"]),
+        ("[other]", ["unknown key 'other'"]),
+    ],
+)
+def test_a_file_of_accepted_breakages_that_is_none(
+    project: Path, capsys: pytest.CaptureFixture[str], text: str, words: list[str]
+) -> None:
+    write_journal(project, write_case(project, "pytorch_1"), {"2.9.1": ".", "2.10.0": "B"})
+    Path("accepted.toml").write_text(text)
+    assert main(["compare", "2.9.1", "2.10.0", "--offline", "--allow", "accepted.toml"]) == 2
+    err = capsys.readouterr().err
+    assert all(one in err for one in words), err
+    assert "Traceback" not in err
+
+
+@given(st.text(min_size=1), st.text(min_size=1), st.dates())
+def test_accepted_entries_survive_their_file(
+    tmp_path_factory: pytest.TempPathFactory, reason: str, match: str, until: date
+) -> None:
+    if not reason.strip() or not match.strip() or not (reason + match).isprintable():
+        return
+    entry = Accepted("pytorch_1", Bug(Outcome.WRONG, match=re.escape(match), check="test_it"), reason, until)
+    path = tmp_path_factory.mktemp("accepted") / "accepted.toml"
+    path.write_text(accepted_text([entry]))
+    assert load_accepted(path) == [entry]
+
+
+def test_markdown_shows_text_as_text(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_journal(project, write_case(project, "pytorch_1", title="a|b <i> `c`"), {"2.9.1": ".", "2.10.0": "B"})
+    assert main(["compare", "2.9.1", "2.10.0", "--offline", "--markdown"]) == 1
+    out = capsys.readouterr().out
+    assert "### torch 2.9.1 to 2.10.0" in out
+    assert r"- [pytorch_1](https://example.org/issues/1): a\|b \<i\> \`c\`" in out
+    assert "  - `test_it[cpu-inductor]`: `passes -> wrong AssertionError: Tensor-likes are not close!`" in out

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
+import pt2bugs
 import pytest
-from pt2bugs.cli import COMMANDS, main
+from fake_torch import build_wheels, serve_index
+from pt2bugs.cli import COMMANDS, command_parser, main, overview
+from seeded import write_case, write_journal
 
 CASE = '''\
 # /// script
@@ -61,6 +66,7 @@ def test_cases_stand_anywhere(corpus: Path, capsys: pytest.CaptureFixture[str]) 
     [
         (["list", "--nosuch", "pytorch_1"], "unrecognized arguments: --nosuch\n"),
         (["envs", "list", "more"], "unrecognized arguments: more"),
+        (["envs", "gc", "--budget", "5"], "argument --budget: '5' is not a size with its unit; write for example 60G"),
         (["compare", "2.9.1"], "the following arguments are required: B\n"),
     ],
 )
@@ -91,7 +97,6 @@ def test_list_as_json(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["run", "--torch", "newest", "--index", "http://127.0.0.1:9/"], 2, "--torch newest: not a release"),
         (["run", "--torch", "minors", "--index", "http://127.0.0.1:9/"], 2, "check the network"),
         (["run", "--results", "/proc/nowhere"], 2, "cannot be written"),
-        (["envs", "gc", "--budget", "much"], 2, "--budget: 'much' is not a size"),
         (["envs", "create"], 2, "say which releases with --torch"),
         (["matrix"], 3, "nothing to show"),
     ],
@@ -146,3 +151,125 @@ def test_a_reader_that_stops_early(corpus: Path) -> None:
     environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, env=environ)
     assert "Traceback" not in done.stderr
+
+
+def test_a_command_that_does_not_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["comapre", "2.9.1", "2.13"])
+    assert "no command 'comapre'; did you mean compare?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("columns", [60, 80, 140])
+def test_the_overview_fits_and_names_every_command(columns: int) -> None:
+    text = overview(columns)
+    assert max(map(len, text.splitlines())) <= max(columns, 66)
+    for command in COMMANDS:
+        assert len(re.findall(rf"^  {command} ", text, re.MULTILINE)) == 1
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_is_explained_and_every_command_has_an_example(command: str) -> None:
+    parser, module = command_parser(command)
+    assert [action.dest for action in parser._actions if not action.help] == []
+    for example, why in module.EXAMPLES:
+        words = shlex.split(example.rpartition("| ")[2])
+        assert words[:2] == ["pt2bugs", command]
+        assert why
+        parser.parse_known_args(words[2:])
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_completion(shell: str, corpus: Path, tmp_path: Path) -> None:
+    environ = {**os.environ, "PYTHONPATH": str(Path(pt2bugs.__file__).parent.parent)}
+    command = [sys.executable, "-m", "pt2bugs.cli", "--print-completion", shell]
+    script = subprocess.run(command, capture_output=True, text=True, check=True, env=environ).stdout
+    assert "compare" in script
+    assert "--torch-backend" in script
+    if shell == "bash":
+        (tmp_path / "pt2bugs").write_text(f'#!/bin/sh\nexec {sys.executable} -m pt2bugs.cli "$@"\n')
+        (tmp_path / "pt2bugs").chmod(0o755)
+        words = 'COMP_WORDS=(pt2bugs run pytorch_2); COMP_CWORD=2; _shtab_pt2bugs; echo "${COMPREPLY[@]}"'
+        done = subprocess.run(
+            ["bash", "-c", f"{script}\n{words}"], capture_output=True, text=True, check=False,
+            env={**environ, "PATH": f"{tmp_path}:{environ['PATH']}"},
+        )  # fmt: skip
+        assert "pytorch_22" in done.stdout.split(), done.stderr
+
+
+WITHOUT = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"torch", "uv", "filelock", "pypi_simple", "requests", "pytest", "pyarrow"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Absent())
+from pt2bugs.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "compare 2.9 2.10 --offline",
+        "bisect --offline",
+        "matrix",
+        "report -o site",
+        "export --format csv",
+        "export --format junit",
+        "list",
+        "corpus",
+        "envs list",
+    ],
+)
+def test_reading_results_takes_neither_torch_nor_uv(words: str, tmp_path: Path) -> None:
+    write_journal(tmp_path, write_case(tmp_path, "pytorch_1"), {"2.9.1": "B", "2.10.0": "."})
+    environ = {**os.environ, "PYTHONPATH": str(Path(pt2bugs.__file__).parent.parent), "PT2BUGS_HOME": str(tmp_path)}
+    command = [sys.executable, "-c", WITHOUT, *words.split()]
+    done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_takes_uv_says_so(tmp_path: Path) -> None:
+    write_case(tmp_path, "pytorch_1")
+    environ = {**os.environ, "PYTHONPATH": str(Path(pt2bugs.__file__).parent.parent), "PT2BUGS_HOME": str(tmp_path)}
+    command = [sys.executable, "-c", WITHOUT, "run", "--torch", "2.9.1"]
+    done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "pip install 'pt2bugs[run]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_edited_case_says_that_its_lines_are_stale(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("pytorch_1", "pytorch_2"):
+        path = write_case(tmp_path, name)
+        write_journal(tmp_path, path, {"2.9.1": "B", "2.10.0": "."})
+    path.write_text(path.read_text() + "\n# changed\nchanged = 1\n")
+    assert main(["matrix"]) == 0
+    err = capsys.readouterr().err
+    assert "edited since they were measured, so that lines are left out: pytorch_2;" in err
+    assert "pt2bugs run pytorch_2 --torch minors" in err
+    write_journal(tmp_path, path, {"2.9.1": "B", "2.10.0": "."})
+    assert main(["matrix"]) == 0
+    assert "edited" not in capsys.readouterr().err
+
+
+def test_a_dry_run_runs_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PT2BUGS_HOME", str(tmp_path / "home"))
+    write_journal(tmp_path, write_case(tmp_path, "pytorch_1"), {"2.90.1": "B"})
+    write_case(tmp_path, "pytorch_2")
+    wheels = build_wheels(tmp_path / "wheels", {"2.90.1": {}, "2.91.0": {}})
+    with serve_index(wheels, tmp_path / "index") as index:
+        assert main(["run", "--torch", "2.90", "--torch", "2.91", "--index", index, "--dry-run"]) == 0
+    out, err = capsys.readouterr()
+    assert [line.split()[:4] for line in out.splitlines()] == [
+        ["torch", "2.90.1", "2", "cells"], ["torch", "2.91.0", "2", "cells"]
+    ]  # fmt: skip
+    assert "would run 4 cells in 2 environments, 2 of them to be installed: about 10.0 GiB and" in err
+    assert not (tmp_path / "home" / "envs").exists()

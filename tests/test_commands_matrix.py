@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
@@ -13,6 +14,7 @@ import xml.etree.ElementTree as ET
 from fcntl import ioctl
 from pathlib import Path
 
+import pt2bugs
 import pytest
 from pt2bugs.cli import main
 from pt2bugs.report.style import LOOKS
@@ -62,7 +64,7 @@ def test_plain_in_a_pipe(project: Path, capsys: pytest.CaptureFixture[str]) -> N
     head, *rows = out.splitlines()
     assert head.split() == list(RELEASES)
     assert "\x1b" not in out
-    assert err == ""
+    assert err == "builds: " + ", ".join(f"{release}+cpu" for release in RELEASES) + "\n"
     assert [row.split() for row in rows] == [
         ["pytorch_1", "it", "inductor", "s", "s", "w", "w", "w", ".", ".", ".", ".", "."],
         ["pytorch_22", "it", "inductor", "F", "P", "F", "E", "P", ".", ".", ".", ".", "."],
@@ -128,3 +130,29 @@ def test_a_picture_is_of_a_selection(project: Path) -> None:
 def test_nothing_to_show(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["matrix", "--device", "xpu"]) == 3
     assert "nothing to show" in capsys.readouterr().err
+
+
+def test_as_json_by_release_and_verdict(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["matrix", "--json", "--torch", "2.7", "--torch", "latest", "--verdict", "fail"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert (row["case"], row["check"], row["releases"]) == (
+        "pytorch_22",
+        "test_it",
+        {"2.7.0": "fail", "2.14.0": "pass"},
+    )
+
+
+def test_colour_where_it_is_forced(project: Path) -> None:
+    environ = {**os.environ, "FORCE_COLOR": "1", "PYTHONPATH": str(Path(pt2bugs.__file__).parent.parent)}
+    command = [sys.executable, "-m", "pt2bugs.cli", "matrix"]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=True)
+    assert "\x1b[31m" in done.stdout
+
+
+def test_mixed_builds_are_said(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for journal in Path("results/journal").iterdir():
+        journal.write_text(journal.read_text().replace("2.9.0+cpu", "2.9.0+cu128"))
+    assert main(["matrix"]) == 0
+    assert (
+        "builds of different kinds are mixed: CUDA builds of 2.9.0; CPU builds of the others" in capsys.readouterr().err
+    )

@@ -27,7 +27,9 @@ ALL = releases("2.0.0", "2.0.1", "2.9.0", "2.9.1", "2.10.0rc1", "2.10.0", "2.11.
         (["all"], "2.0.0 2.0.1 2.9.0 2.9.1 2.10.0"),
         (["2.9.1"], "2.9.1"),
         (["2.9.1+cu128"], "2.9.1"),
-        (["2.9"], "2.9.0"),
+        (["2.9"], "2.9.1"),
+        (["2.9.0"], "2.9.0"),
+        (["latest"], "2.10.0"),
         ([">=2.0.1,<2.10"], "2.0.1 2.9.0 2.9.1"),
         (["==2.9.*"], "2.9.0 2.9.1"),
         ([">=2.10.0rc1"], "2.10.0rc1 2.10.0 2.11.0.dev20260101"),
@@ -47,6 +49,7 @@ def test_what_is_meant(words: list[str], expected: str) -> None:
         (">=2.4,<2.5", "matches no torch release"),
         ("newest", "--torch newest: not a release; write"),
         ("2.9.x", "not a release"),
+        ("2", r"not a release; write one of: 2\.9\.1 \(that release\), 2\.9 \(its newest patch\), latest, minors"),
         (">=", "not a release"),
     ],
 )

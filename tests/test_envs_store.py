@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
+from fake_torch import build_wheels, serve_index
 from packaging.version import Version
 from pt2bugs.envs.environment import Environment, EnvironmentFailure, Key, choose_python, companions, compiles_on
 from pt2bugs.envs.releases import Release
@@ -181,3 +183,29 @@ def test_what_is_no_size(text: str) -> None:
 
 def test_format_size() -> None:
     assert [format_size(n) for n in (5, 2048, 3 << 20, 5 << 40)] == ["5 B", "2 KiB", "3.0 MiB", "5120.0 GiB"]
+
+
+def test_what_would_be_removed_stays(store: Store) -> None:
+    for age, torch in enumerate(("2.9.1", "2.7.1", "2.8.0"), 1):
+        make(store, torch, 2 * MIB, age)
+    planned = [(environment.key.torch, freed // MIB) for environment, freed in store.to_remove(3 * MIB)]
+    assert planned == [("2.9.1", 2), ("2.7.1", 2)]
+    assert len(list(store.environments())) == 3
+    assert [one.key.torch for one in store.collect(3 * MIB)] == ["2.9.1", "2.7.1"], "as planned"
+
+
+def test_a_new_environment_makes_others_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The budget is kept while environments are made, not by a command that somebody must remember."""
+    monkeypatch.delenv("UV_CACHE_DIR", raising=False)
+    wheels = build_wheels(tmp_path / "wheels", {"2.90.0": {}, "2.91.0": {}, "2.92.0": {}})
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    keys = [Key(torch, python) for torch in ("2.90.0", "2.91.0", "2.92.0")]
+    with serve_index(wheels, tmp_path / "index") as index:
+        store = Store(Sources(index), tmp_path / "home", budget=1)
+        said: list[str] = []
+        store.create(keys[0], said.append)
+        store.create(keys[1], said.append, keep=[keys[0]])
+        assert {one.key.torch for one in store.environments()} == {"2.90.0", "2.91.0"}, "in use by this run"
+        store.create(keys[2], said.append)
+    assert [one.key.torch for one in store.environments()] == ["2.92.0"]
+    assert sum("environments may take 1 B together" in line for line in said) == 1

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import difflib
 import importlib
+import shutil
 import signal
 import sys
+import textwrap
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
@@ -41,6 +44,17 @@ COMMANDS = {
     "envs": "the environments, their size, and a disk budget",
 }
 """Name of the module in `pt2bugs.commands`, and its help."""
+
+GROUPS = {
+    "Questions about releases": ("compare", "bisect", "matrix", "match"),
+    "Measuring": ("run", "plan", "merge", "envs", "doctor"),
+    "A failing program, a backend": ("triage", "backend"),
+    "Data and pages": ("list", "export", "report", "corpus"),
+    "Writing cases": ("new", "check", "bless"),
+}
+"""How the overview orders the commands."""
+
+SHELLS = ("bash", "zsh", "tcsh")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -104,22 +118,87 @@ def _options_of(module: ModuleType, arguments: argparse.Namespace) -> Any:
 
 def _parse(argv: Sequence[str]) -> tuple[ModuleType, argparse.Namespace]:
     """The module of the command asked for, and its arguments."""
-    parser = argparse.ArgumentParser(
-        prog="pt2bugs",
-        description="Documented PyTorch 2 compiler bugs, measured per torch release and device.",
-        epilog="Exit codes: 0 all as expected, 1 something is not, 2 bad usage or input, 3 nothing selected.",
-    )
-    parser.add_argument("--version", action="version", version=f"pt2bugs {__version__}")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    parser = argparse.ArgumentParser(prog="pt2bugs", usage="pt2bugs COMMAND ...", add_help=False)
     asked = argv[0] if argv else ""
+    if asked in ("-h", "--help", ""):
+        print(overview(shutil.get_terminal_size().columns), file=sys.stdout if asked else sys.stderr)
+        raise SystemExit(OK if asked else USAGE)
+    if asked == "--version":
+        print(f"pt2bugs {__version__}")
+        raise SystemExit(OK)
+    if asked == "--print-completion":
+        _print_completion(parser, argv[1:])
+        raise SystemExit(OK)
+    if asked not in COMMANDS:
+        close = difflib.get_close_matches(asked, COMMANDS, n=1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        parser.error(f"no command {asked!r}{hint} `pt2bugs --help` lists all")
+    sub, module = command_parser(asked)
+    return module, _parse_command(sub, argv[1:])
+
+
+def command_parser(name: str) -> tuple[argparse.ArgumentParser, ModuleType]:
+    """The parser of a command, and its module."""
+    module = importlib.import_module(f"pt2bugs.commands.{name}")
+    help_ = COMMANDS[name]
+    parser = argparse.ArgumentParser(
+        prog=f"pt2bugs {name}",
+        description=help_[0].upper() + help_[1:] + ".",
+        epilog=_examples(module),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.add_arguments(parser)
+    return parser, module
+
+
+def _examples(module: ModuleType) -> str:
+    """The examples of a command: pairs of a command line and what it is for."""
+    pairs: Sequence[tuple[str, str]] = getattr(module, "EXAMPLES", ())
+    lines = [line for command, why in pairs for line in (f"  {command}", f"      {why}")]
+    return "\n".join(["examples:", *lines]) if lines else ""
+
+
+def overview(width: int) -> str:
+    """Every command by what it is for, within so many columns."""
+    known = {name for names in GROUPS.values() for name in names}
+    groups = {**GROUPS, "More": tuple(name for name in COMMANDS if name not in known)}
+    lines = ["usage: pt2bugs COMMAND ...", ""]
+    lines += textwrap.wrap("Documented PyTorch 2 compiler bugs, measured per torch release and device.", width)
+    for title, names in groups.items():
+        there = [name for name in names if name in COMMANDS]
+        lines += ["", f"{title}:"] if there else []
+        for name in there:
+            lines += textwrap.wrap(COMMANDS[name], width, initial_indent=f"  {name:8}  ", subsequent_indent=" " * 12)
+    lines += ["", "pt2bugs COMMAND --help has the options and examples of a command."]
+    shells = f"pt2bugs --print-completion {'|'.join(SHELLS)} prints what makes a shell complete commands and case ids."
+    codes = "Exit codes: 0 all as expected, 1 something is not, 2 bad usage or input, 3 nothing selected."
+    return "\n".join([*lines, *textwrap.wrap(shells, width), *textwrap.wrap(codes, width)])
+
+
+_CASES = {
+    "bash": '_pt2bugs_cases() { compgen -W "$(pt2bugs list 2>/dev/null | cut -d " " -f 1)" -- "$1"; }',
+    "zsh": '_pt2bugs_cases() { compadd -- $(pt2bugs list 2>/dev/null | cut -d " " -f 1); }',
+}
+"""Completes case ids: a function of the shell."""
+
+
+def _print_completion(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """Print the script with which a shell completes `pt2bugs`."""
+    if len(words) != 1 or words[0] not in SHELLS:
+        parser.error(f"--print-completion takes one of {', '.join(SHELLS)}")
+    try:
+        import shtab
+    except ImportError:
+        parser.error("completion is made by shtab: pip install shtab")
+    (shell,) = words
+    commands = parser.add_subparsers()
     for name, help_ in COMMANDS.items():
-        sub = commands.add_parser(name, help=help_, description=help_[0].upper() + help_[1:] + ".")
-        if name == asked:
-            module = importlib.import_module(f"pt2bugs.commands.{name}")
-            module.add_arguments(sub)
-            return module, _parse_command(sub, argv[1:])
-    parser.parse_args(argv)
-    raise SystemExit("argparse ends the process where no command was named")
+        sub = commands.add_parser(name, help=help_)
+        importlib.import_module(f"pt2bugs.commands.{name}").add_arguments(sub)
+        for action in sub._actions:
+            if action.dest == "patterns" and shell in _CASES:
+                action.complete = {shell: "_pt2bugs_cases"}  # type: ignore[attr-defined]
+    print(shtab.complete(parser, shell, preamble=_CASES))  # type: ignore[arg-type]  # a dict by shell is taken, too
 
 
 def _parse_command(parser: argparse.ArgumentParser, argv: Sequence[str]) -> argparse.Namespace:

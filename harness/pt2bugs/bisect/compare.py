@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date
 from enum import Enum
+from functools import cached_property
 from typing import Any
 
+from pt2bugs.bisect.accepted import Accepted, find_accepted
 from pt2bugs.bisect.evidence import CONFIDENCE, Finding, clean_confidence
 from pt2bugs.bisect.search import State
 from pt2bugs.case.cells import Cell
+from pt2bugs.case.model import Case
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.words import FAILURES, Verdict
 
@@ -45,7 +50,7 @@ def health_of(finding: Finding | None) -> Health:
     return Health.OTHER if finding.record["verdict"] == Verdict.FAIL else Health.UNKNOWN
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Difference:
     """One check in both releases. A finding is None where the journal has no answer."""
 
@@ -81,11 +86,91 @@ class Difference:
             "device": self.cell.device,
             "backend": self.cell.backend,
             "issue": self.cell.case.issue,
+            "title": self.cell.case.title,
             "change": str(self.change),
             "why": self.why,
             "before": _facts(self.before),
             "after": _facts(self.after),
         }
+
+
+UNSURE_SHARE = 0.05
+"""A comparison that cannot say for a larger share of the checks that either release has answers nothing."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a move from release `before` to `after` does to all checks.
+
+    `entries` are failures that somebody accepted, each until its end date; `today` decides which have ended.
+    """
+
+    before: str
+    after: str
+    differences: Sequence[Difference]
+    entries: Sequence[Accepted] = ()
+    today: date = field(default_factory=date.today)
+
+    @cached_property
+    def _covered(self) -> dict[Difference, Accepted]:
+        """The entry of each broken check that has one, ended or not."""
+        found = {}
+        for one in self.differences:
+            if one.change is Change.BROKEN and one.after is not None:
+                seen = Observation.from_dict(one.after.record)
+                entry = find_accepted(self.entries, one.cell, self.after, seen)
+                if entry is not None:
+                    found[one] = entry
+        return found
+
+    @property
+    def accepted(self) -> dict[Difference, Accepted]:
+        """Broken checks that are accepted today."""
+        return {one: entry for one, entry in self._covered.items() if not entry.has_ended(self.today)}
+
+    @property
+    def ended(self) -> dict[Difference, Accepted]:
+        """Broken checks that were accepted, until a day that has passed."""
+        return {one: entry for one, entry in self._covered.items() if entry.has_ended(self.today)}
+
+    @property
+    def needless(self) -> list[Accepted]:
+        """Entries that cover nothing of what was compared."""
+        used = list(self._covered.values())
+        compared = {one.cell.case.id for one in self.differences}
+        return [entry for entry in self.entries if entry not in used and entry.case in compared]
+
+    def of(self, change: Change) -> list[Difference]:
+        """The checks with that change, accepted ones left out."""
+        return [one for one in self.differences if one.change is change and one not in self.accepted]
+
+    @property
+    def unsure(self) -> tuple[int, int]:
+        """For how many checks it cannot say, of how many that either release has."""
+        there = [one for one in self.differences if one.before is not None or one.after is not None]
+        return sum(one.change is Change.UNSURE for one in there), len(there)
+
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether it cannot say for so many checks that the rest means little."""
+        unsure, there = self.unsure
+        return unsure > UNSURE_SHARE * there or not there
+
+    @property
+    def counts(self) -> str:
+        """How many checks changed in which way, on one line, worst first."""
+        parts = [f"{n} {change}" for change in Change if (n := len(self.of(change)))]
+        if self.accepted:
+            parts.insert(1 if self.of(Change.BROKEN) else 0, f"{len(self.accepted)} broken but accepted")
+        return ", ".join(parts)
+
+
+def by_case(differences: Sequence[Difference]) -> list[tuple[Case, list[Difference]]]:
+    """Differences by their case, in the order of the first of each."""
+    found: dict[str, list[Difference]] = {}
+    for one in differences:
+        found.setdefault(one.cell.case.id, []).append(one)
+    return [(group[0].cell.case, group) for group in found.values()]
 
 
 def change_between(before: Finding | None, after: Finding | None) -> Change:
@@ -102,10 +187,9 @@ def change_between(before: Finding | None, after: Finding | None) -> Change:
         return Change.BROKEN
     if old is Health.BUG and new is Health.BUG:
         return Change.STILL
-    assert before is not None
-    assert after is not None
     # Neither is the documented bug in both: the same only if they look the same.
-    return Change.STILL if old is new and identity_of(before) == identity_of(after) else Change.DIFFERENT
+    same = before and after and old is new and identity_of(before) == identity_of(after)
+    return Change.STILL if same else Change.DIFFERENT
 
 
 def flaky_confidence(before: Finding | None, after: Finding | None) -> float | None:

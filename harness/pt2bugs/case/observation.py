@@ -91,5 +91,9 @@ _WRAPPERS = (
 def telling_line(message: str) -> str:
     """The first line of a message that says something; wrappers hide the cause on their next line."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
-    told = (line for line in lines if not (line.startswith(_WRAPPERS) and line.endswith(("raised:", ":"))))
+    told = (
+        line
+        for line in lines
+        if not (line.startswith(_WRAPPERS) and line.endswith(("raised:", ":"))) and not line.startswith('File "')
+    )
     return next(told, lines[0] if lines else "")

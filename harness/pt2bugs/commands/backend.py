@@ -28,10 +28,9 @@ from pt2bugs.commands.options import (
     add_selection,
 )
 from pt2bugs.commands.selection import open_results, select_cases
-from pt2bugs.commands.targets import package_sources, run_options
+from pt2bugs.commands.targets import open_store, package_sources, run_options
 from pt2bugs.envs.environment import Key, choose_python
 from pt2bugs.envs.releases import Release, known_releases, select_releases
-from pt2bugs.envs.store import Store
 from pt2bugs.errors import InputError, NothingSelected
 from pt2bugs.results.matrix import CellKey
 from pt2bugs.results.record import Record
@@ -41,6 +40,9 @@ from pt2bugs.run.runner import Runner
 from pt2bugs.run.schedule import Target, line_of, missing
 
 _DIFFS = ("text", "markdown", "annotations")
+
+
+EXAMPLES = (("pt2bugs backend NAME --torch 2.13", "the documented traps a backend falls into, and which are its own"),)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +100,7 @@ def run(options: Options) -> int:
         work = missing([mine, plain], [*cells, *references], lines, rerun=options.rerun)
         say(f"{mine}: {sum(len(one.cells) for one in work)} cells to run")
         with progress_of_cells() as progress:
-            store = Store(package_sources(options))
+            store = open_store(options)
             Runner(results, store, run_options(options), progress, record=newest.add).run(work)
         if work:
             results.derive(newest)
@@ -163,7 +165,7 @@ def _targets(
         without = replace(there, key=replace(there.key, extras=()), others=others)
         return replace(there, setup=reach.setup), without
     release = _offline_release(options, reach, cells, lines) if options.offline else _release(options, reach)
-    index = package_sources(options).index or ""
+    index = package_sources(options).name
     key = Key(str(release), _python_for(options, release, lines), reach.extras, index, reach.installs)
     return Target(key, setup=reach.setup), Target(replace(key, extras=(), installs=()), others=others)
 

@@ -28,16 +28,21 @@ from pt2bugs.commands.options import (
     add_selection,
 )
 from pt2bugs.commands.selection import open_results, select_cases, select_cells
-from pt2bugs.commands.targets import one_shape, package_sources, run_options, targets_for
+from pt2bugs.commands.targets import one_shape, open_store, package_sources, run_options, targets_for, tell_newest
 from pt2bugs.envs.environment import Key
 from pt2bugs.envs.extras import EXTRAS
 from pt2bugs.envs.releases import Release, ReleaseError, known_releases, minors, parse_request, select_releases
-from pt2bugs.envs.store import Store
 from pt2bugs.errors import InputError, NothingSelected
 from pt2bugs.run.progress import progress_of_cells
 from pt2bugs.run.schedule import Target, belongs
 
 COMPARE = "https://github.com/pytorch/pytorch/compare/{}...{}"
+
+
+EXAMPLES = (
+    ("pt2bugs bisect pytorch_172213", "the releases between which it was broken and fixed, and the commits"),
+    ("pt2bugs bisect --component inductor --offline", "of every Inductor case, by what the journal has"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,11 +87,13 @@ def run(options: Options) -> int:
         raise NothingSelected(f"nothing selected: the selected cases have no check here{with_extra}")
     results = open_results(options, options.backend)
     evidence = Evidence.load(results, corpus, warn, options.python)
-    releases = range_of(options, _known(options, evidence, cells))
+    known = _known(options, evidence, cells)
+    tell_newest(options.torch, known)
+    releases = range_of(options, known)
     bisection = Bisection(cells, _targets(options, releases, evidence), results, evidence, thorough=options.thorough)
     try:
         if not options.offline:
-            store = Store(package_sources(options))
+            store = open_store(options)
             bisection.run(store, run_options(options), progress_of_cells, say)
             if bisection.cost.visited:
                 results.derive(evidence.newest)

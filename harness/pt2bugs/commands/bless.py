@@ -18,6 +18,8 @@ from pt2bugs.errors import InputError
 from pt2bugs.files import write_text
 from pt2bugs.results.matrix import is_own
 
+EXAMPLES = (("pt2bugs bless pytorch_163640", "the entries of its header, set to what was measured"),)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Options(LinesOptions):

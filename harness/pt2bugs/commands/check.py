@@ -31,6 +31,8 @@ from pt2bugs.results.matrix import is_own
 WATCH_S = 0.3
 """Between two looks at the files."""
 
+EXAMPLES = (("pt2bugs check pytorch_163640", "what is missing for the case to be a good one"),)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Options(LinesOptions):

@@ -5,17 +5,20 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
+from datetime import date, datetime, timezone
 from pathlib import Path
-
-from packaging.version import InvalidVersion, Version
+from typing import Any
 
 from pt2bugs.backends.baseline import accepts, read_baseline
-from pt2bugs.bisect.compare import Change, Difference
+from pt2bugs.bisect.accepted import Accepted, load_accepted
+from pt2bugs.bisect.compare import UNSURE_SHARE, Change, Comparison, Difference
+from pt2bugs.bisect.compare_text import as_markdown, as_text
 from pt2bugs.bisect.evidence import FLAKY_REPEATS, Evidence
 from pt2bugs.case.cells import Cell
+from pt2bugs.case.model import Bug
+from pt2bugs.case.words import Outcome
 from pt2bugs.commands import OK, UNEXPECTED
-from pt2bugs.commands.console import print_json, say, warn
+from pt2bugs.commands.console import cut, print_json, say, warn
 from pt2bugs.commands.options import (
     ResultsOptions,
     RunningOptions,
@@ -25,14 +28,19 @@ from pt2bugs.commands.options import (
     add_selection,
 )
 from pt2bugs.commands.selection import open_results, select_cases, select_cells
-from pt2bugs.commands.targets import one_shape, package_sources, run_options, targets_for
-from pt2bugs.envs.releases import known_releases
-from pt2bugs.envs.store import Store
+from pt2bugs.commands.targets import one_shape, open_store, package_sources, run_options, targets_for, tell_newest
+from pt2bugs.envs.releases import Release, ReleaseError, known_releases, one_release, one_release_request
 from pt2bugs.errors import InputError, NothingSelected
 from pt2bugs.results.matrix import Results
 from pt2bugs.run.progress import progress_of_cells
 from pt2bugs.run.runner import Runner
 from pt2bugs.run.schedule import Target, Work, belongs
+
+EXAMPLES = (
+    ("pt2bugs compare 2.9.1 2.13", "what is broken, what is fixed, worst first; 2.13 is its newest patch"),
+    ("pt2bugs compare 2.9.1 latest --offline --markdown", "from the journal alone, to paste into a pull request"),
+    ("pt2bugs compare 2.9.1 2.13 --allow accepted.toml", "in CI: exit 1 only for what nobody accepted"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,85 +52,137 @@ class Options(SelectionOptions, ResultsOptions, RunningOptions):
     offline: bool = False
     baseline: Path | None = None
     all: bool = False
+    allow: Path | None = None
+    markdown: bool = False
     json: bool = False
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("before", metavar="A", help="the release to come from, such as 2.9.1")
-    parser.add_argument("after", metavar="B", help="the release to go to")
+    forms = "2.9.1 (that release), 2.9 (its newest patch) or latest"
+    parser.add_argument("before", metavar="A", help=f"the release to come from: {forms}")
+    parser.add_argument("after", metavar="B", help="the release to go to, written the same way")
     add_selection(parser)
     add_results(parser)
     add_run(parser)
     parser.add_argument("--offline", action="store_true", help="answer from the journal alone, run nothing")
     parser.add_argument("--baseline", type=Path, metavar="FILE", help="failures of B that are known and accepted")
     parser.add_argument("--all", action="store_true", help="list also the checks that pass in both")
-    parser.add_argument("--json", action="store_true", help="print the differences as JSON")
+    parser.add_argument(
+        "--allow",
+        type=Path,
+        metavar="FILE",
+        help="accepted breakages: a TOML file of [[accepted]] entries, each with a reason and an end date",
+    )
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--markdown", action="store_true", help="print it for an issue or a pull request")
+    how.add_argument("--json", action="store_true", help="print the differences as JSON")
 
 
 def run(options: Options) -> int:
     corpus, cases = select_cases(options)
     shape = one_shape(options, options.backend)
     extras = shape.key.extras
-    baseline = read_baseline(options.baseline) if options.baseline else {}
-    versions = [_version(options.before), _version(options.after)]
-    if versions[0] == versions[1]:
-        raise InputError(f"compare {versions[0]} {versions[1]}: name two different releases")
+    entries = load_accepted(options.allow) if options.allow else []
     cells = [cell for cell in select_cells(options, cases) if belongs(cell, shape)]
     if not cells:
         raise NothingSelected("nothing selected: the selected cases need an extra; name it with --extra")
     results = open_results(options, options.backend)
     evidence = Evidence.load(results, corpus, warn, options.python)
+    before, after = releases = _releases(options, results, evidence, cells)
     failed = False
-    if options.offline:
-        there = evidence.releases(cells)
-        for version in versions:
-            if Version(version) not in there:
-                raise InputError(
-                    f"the journal in {results.journal_folder} has no answer for torch {version}; "
-                    "without --offline it is run"
-                )
-    else:
-        failed = _run_missing(options, results, evidence, versions, cells)
+    if not options.offline:
+        failed = _run_missing(options, results, evidence, releases, cells)
         results.derive(evidence.newest)
-    before, after = versions
     differences = [
-        Difference(cell, evidence.find(cell, before, extras), evidence.find(cell, after, extras)) for cell in cells
+        Difference(cell, evidence.find(cell, str(before), extras), evidence.find(cell, str(after), extras))
+        for cell in cells
     ]
-    if options.json:
-        print_json([difference.as_dict() for difference in differences])
+    entries += _of_baseline(options, differences)
+    comparison = Comparison(str(before), str(after), differences, entries)
+    _print(comparison, options)
+    return UNEXPECTED if failed or comparison.is_unanswered or comparison.of(Change.BROKEN) else OK
+
+
+def _of_baseline(options: Options, differences: Sequence[Difference]) -> list[Accepted]:
+    """The broken checks that the baseline of a backend knows, as accepted ones."""
+    if options.baseline is None:
+        return []
+    baseline, today = read_baseline(options.baseline), datetime.now(timezone.utc).date()
+    found = []
+    for one in differences:
+        if one.change is Change.BROKEN and one.after and accepts(baseline, one.cell.key, one.after.record, today):
+            case, check, device, backend = one.cell.key
+            known = baseline[one.cell.key]
+            bug = Bug(Outcome(one.after.record["outcome"]), check=check, device=device, backend=backend)
+            found.append(Accepted(case, bug, known.reason or f"known in {options.baseline}", known.until or date.max))
+    if found:
+        broken = sum(one.change is Change.BROKEN for one in differences)
+        say(f"{options.baseline}: accepts {len(found)} of the {broken} that break")
+    return found
+
+
+def _releases(options: Options, results: Results, evidence: Evidence, cells: Sequence[Cell]) -> tuple[Release, Release]:
+    """The two releases meant: of those that the journal has, or else of those that the package index has."""
+    words = (options.before, options.after)
+    for word in words:
+        one_release_request(word)
+    if options.offline:
+        known = [Release(version, ()) for version in evidence.releases(cells)]
     else:
-        _print(differences, before, after, everything=options.all)
-    counts = [f"{n} {change}" for change in Change if (n := sum(one.change is change for one in differences))]
-    say(f"torch {before} -> {after}: {', '.join(counts)}")
-    today = datetime.now(timezone.utc).date()
-    broken = [one for one in differences if one.change is Change.BROKEN and one.after is not None]
-    known = [one for one in broken if one.after and accepts(baseline, one.cell.key, one.after.record, today)]
-    if known:
-        say(f"{options.baseline}: accepts {len(known)} of the {len(broken)} that break")
-    return UNEXPECTED if failed or len(known) < len(broken) else OK
+        known = known_releases(package_sources(options), warn)
+    found = []
+    for word in words:
+        try:
+            found.append(one_release(word, known))
+        except ReleaseError:
+            if not options.offline:
+                raise
+            words_ = (
+                f"the journal in {results.journal_folder} has no answer for torch {word}; without --offline it is run"
+            )
+            raise InputError(words_) from None
+    before, after = found
+    if before == after:
+        raise InputError(f"compare {' '.join(words)}: both are torch {before}; name two different releases")
+    tell_newest(words, known)
+    return before, after
 
 
-def _version(text: str) -> str:
-    try:
-        return Version(text).public
-    except InvalidVersion:
-        raise InputError(f"{text}: not a release; write for example: pt2bugs compare 2.9.1 2.13.0") from None
+def _print(comparison: Comparison, options: Options) -> None:
+    if options.json:
+        print_json([_as_dict(comparison, one) for one in comparison.differences])
+    elif options.markdown:
+        print(as_markdown(comparison, everything=options.all))
+    else:
+        print(as_text(comparison, everything=options.all, cut=cut))
+    for entry in comparison.needless:
+        warn(f"{options.allow}: {entry}: covers nothing here; remove it")
+    for one, entry in comparison.ended.items():
+        warn(f"{options.allow}: {one.cell.case.id}::{one.cell.name} was accepted until {entry.until}: decide anew")
+    say(f"torch {comparison.before} -> {comparison.after}: {comparison.counts}")
+    if comparison.is_unanswered:
+        unsure, there = comparison.unsure
+        is_owed = any(one.before is None or one.after is None for one in comparison.of(Change.UNSURE))
+        remedy = "; without --offline what was not run is run" if options.offline and is_owed else ""
+        say(f"cannot say for {unsure} of {there} checks, more than {UNSURE_SHARE:.0%}{remedy}")
+
+
+def _as_dict(comparison: Comparison, one: Difference) -> dict[str, Any]:
+    entry = comparison.accepted.get(one)
+    told = {"reason": entry.reason, "until": entry.until.isoformat()} if entry else None
+    return {**one.as_dict(), "accepted": told}
 
 
 def _run_missing(
     options: Options,
     results: Results,
     evidence: Evidence,
-    versions: Sequence[str],
+    releases: Sequence[Release],
     cells: Sequence[Cell],
 ) -> bool:
     """Run what the journal does not answer; whether an environment failed."""
-    known = {str(release): release for release in known_releases(package_sources(options), warn)}
-    for version in versions:
-        if version not in known:
-            raise InputError(f"{version}: the package index has no such torch release for this platform")
-    targets = targets_for(options, [known[version] for version in versions], options.backend)
-    how, store = run_options(options), Store(package_sources(options))
+    targets = targets_for(options, releases, options.backend)
+    how, store = run_options(options), open_store(options)
     steady = [cell for cell in cells if not cell.case.flaky]
     flaky = [cell for cell in cells if cell.case.flaky]
     failed = False
@@ -141,16 +201,3 @@ def _run_missing(
 def _owed(evidence: Evidence, target: Target, cells: Sequence[Cell]) -> list[Cell]:
     found = ((cell, evidence.find(cell, target.key.torch, target.key.extras)) for cell in cells)
     return [cell for cell, finding in found if finding is None or not finding.suffices]
-
-
-def _print(differences: Sequence[Difference], before: str, after: str, *, everything: bool) -> None:
-    """Grouped by what becomes of the checks, worst first; fit to paste into an issue."""
-    print(f"torch {before} -> {after}")
-    for change in Change:
-        group = [one for one in differences if one.change is change]
-        if not group or (change is Change.FINE and not everything):
-            continue
-        print(f"\n{change} ({len(group)})")
-        for one in group:
-            why = (one.why.splitlines() or [""])[0]
-            print(f"  {one.cell.case.id}::{one.cell.name}  {why[:200]}")

@@ -9,22 +9,23 @@ from pathlib import Path
 
 from pt2bugs.commands import OK
 from pt2bugs.commands.console import warn
-from pt2bugs.commands.options import add_results, add_selection
-from pt2bugs.commands.selection import LinesOptions, corpus_roots, load_histories, select_cases
+from pt2bugs.commands.options import add_lines
+from pt2bugs.commands.selection import ShownOptions, corpus_roots, load_histories, select_cases
 from pt2bugs.files import write_text
 from pt2bugs.report.corpus import corpus_page
 
+EXAMPLES = (("pt2bugs corpus -o docs/corpus.md", "the page of this repository"),)
+
 
 @dataclass(frozen=True, kw_only=True)
-class Options(LinesOptions):
+class Options(ShownOptions):
     """What the command takes."""
 
     output: Path | None = None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_selection(parser)
-    add_results(parser)
+    add_lines(parser, "checks that have this verdict in one of the releases")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there instead of stdout")
 
 

@@ -9,10 +9,16 @@ from dataclasses import dataclass
 from pt2bugs.commands import OK
 from pt2bugs.commands.console import print_json, say
 from pt2bugs.commands.options import EnvironmentOptions, add_environments
-from pt2bugs.commands.targets import package_sources, releases_for, targets_for
-from pt2bugs.envs.size import format_size, parse_size
+from pt2bugs.commands.targets import open_store, releases_for, targets_for
+from pt2bugs.envs.size import format_size
 from pt2bugs.envs.store import Store
 from pt2bugs.errors import InputError
+
+EXAMPLES = (
+    ("pt2bugs envs", "the environments with their sizes"),
+    ("pt2bugs envs create --torch 2.13 --torch-backend cpu", "an environment with the CPU build of torch"),
+    ("pt2bugs envs gc --budget 20G --dry-run", "what would be removed to stay below 20 GiB"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,20 +27,26 @@ class Options(EnvironmentOptions):
 
     action: str = "list"
     torch: Sequence[str] = ()
-    budget: str = "60G"
+    dry_run: bool = False
     json: bool = False
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", nargs="?", choices=("list", "create", "gc"), default="list")
+    parser.add_argument(
+        "action",
+        nargs="?",
+        choices=("list", "create", "gc"),
+        default="list",
+        help="list them (the default), create those of --torch, or gc: remove the least recently used over the budget",
+    )
     parser.add_argument("--torch", action="append", default=[], metavar="SPEC", help="create: which releases")
-    parser.add_argument("--budget", metavar="SIZE", default="60G", help="gc: what all may take together (60G)")
+    parser.add_argument("--dry-run", action="store_true", help="gc: say what would be removed, remove nothing")
     parser.add_argument("--json", action="store_true", help="list: as JSON")
     add_environments(parser)
 
 
 def run(options: Options) -> int:
-    store = Store(package_sources(options))
+    store = open_store(options)
     actions = {"list": _list, "create": _create, "gc": _collect}
     return actions[options.action](store, options)
 
@@ -42,17 +54,21 @@ def run(options: Options) -> int:
 def _create(store: Store, options: Options) -> int:
     if not options.torch:
         raise InputError("envs create: say which releases with --torch")
-    for target in targets_for(options, releases_for(options, options.torch)):
-        print(store.create(target.key, say).path, flush=True)
+    targets = targets_for(options, releases_for(options, options.torch))
+    for target in targets:
+        print(store.create(target.key, say, [one.key for one in targets]).path, flush=True)
     return OK
 
 
 def _collect(store: Store, options: Options) -> int:
-    try:
-        budget = parse_size(options.budget)
-    except ValueError as error:
-        raise InputError(f"--budget: {error}") from None
-    removed = store.collect(budget, talk=say)
+    if options.dry_run:
+        found = store.to_remove(store.budget)
+        for environment, freed in found:
+            print(f"{environment.key!s:40}  frees {format_size(freed):>9}  {environment.path}")
+        left = store.total() - sum(freed for _, freed in found)
+        say(f"{len(found)} environments would go; {format_size(left)} would be left of {format_size(store.budget)}")
+        return OK
+    removed = store.collect(store.budget, talk=say)
     say(f"removed {len(removed)} environments; {format_size(store.total())} left")
     return OK
 

@@ -9,15 +9,21 @@ from pathlib import Path
 
 from pt2bugs.commands import OK
 from pt2bugs.commands.console import warn
-from pt2bugs.commands.options import add_results, add_selection
-from pt2bugs.commands.selection import LinesOptions, load_lines, select_cases
+from pt2bugs.commands.options import add_lines
+from pt2bugs.commands.selection import ShownOptions, load_cells, open_results, select_cases
 from pt2bugs.errors import InputError, NothingSelected
 from pt2bugs.export import FORMATS, ExportError, Selected, render
 from pt2bugs.files import write_bytes
 
+EXAMPLES = (
+    ("pt2bugs export --format csv -o matrix.csv", "the matrix for a spreadsheet"),
+    ("pt2bugs export --format junit --torch latest", "the newest release as one JUnit suite"),
+    ("pt2bugs export --format cells --verdict xpass", "the cells in which a documented bug is gone"),
+)
+
 
 @dataclass(frozen=True, kw_only=True)
-class Options(LinesOptions):
+class Options(ShownOptions):
     """What the command takes."""
 
     format: str
@@ -25,17 +31,16 @@ class Options(LinesOptions):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_selection(parser)
-    add_results(parser)
+    add_lines(parser, "cells with this verdict")
     parser.add_argument("--format", required=True, choices=FORMATS, help="csv is the matrix, cells one row per cell")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there, whole, instead of stdout")
 
 
 def run(options: Options) -> int:
     corpus, cases = select_cases(options)
-    lines = load_lines(options, corpus, cases, warn)
+    lines = load_cells(options, corpus, cases, warn)
     if not lines:
-        raise NothingSelected(f"nothing to export: {options.results} has no results of the selected cases")
+        raise NothingSelected(f"nothing to export: {open_results(options).folder} has no results of the selected cases")
     try:
         data = render(options.format, Selected(lines, {case.id: case for case in corpus}))
     except ExportError as error:

@@ -14,6 +14,14 @@ from pt2bugs.commands.options import SelectionOptions, add_selection
 from pt2bugs.commands.selection import select_cases
 from pt2bugs.errors import NothingSelected
 
+EXAMPLES = (
+    (
+        "pt2bugs list --component inductor --symptom wrong-result",
+        "the documented cases in which Inductor computes something else",
+    ),
+    ("pt2bugs list 'pytorch_16*' --json", "all that the headers of these cases say"),
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Options(SelectionOptions):

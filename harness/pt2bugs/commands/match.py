@@ -24,6 +24,12 @@ MAX_BYTES = 64 * 2**20
 _COLLECT_ENV = re.compile(r"^PyTorch version: (\d[\w.]*)", re.MULTILINE)
 
 
+EXAMPLES = (
+    ("pt2bugs match traceback.txt", "the documented bug in a log, and the release that fixes it"),
+    ("python train.py 2>&1 | pt2bugs match -", "of a run that just failed"),
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options(ResultsOptions):
     """What the command takes; `file` None or ``-`` is stdin."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,49 +12,84 @@ from rich.table import Table
 from rich.text import Text
 
 from pt2bugs.commands import OK
-from pt2bugs.commands.console import say, warn
-from pt2bugs.commands.options import add_results, add_selection
-from pt2bugs.commands.selection import LinesOptions, load_lines, select_cases
+from pt2bugs.commands.console import is_terminal, print_json, say, warn
+from pt2bugs.commands.options import add_lines
+from pt2bugs.commands.selection import ShownOptions, load_histories, load_rows, open_results, select_cases
 from pt2bugs.errors import NothingSelected
 from pt2bugs.files import write_text
 from pt2bugs.report.style import LOOKS, OUTCOME_LETTERS, look_of
-from pt2bugs.report.svg import HEAD, matrix_svg, row_label
-from pt2bugs.results.tables import cells_table, matrix_table
+from pt2bugs.report.svg import HEAD, matrix_svg, row_label, summary_svg
+from pt2bugs.report.trends import Trends
+from pt2bugs.results.matrix import builds_of, mixed_builds
+from pt2bugs.results.tables import cells_table, matrix_table, version_key
+
+EXAMPLES = (
+    ("pt2bugs matrix --component dynamo --torch '>=2.10'", "a letter per check and release"),
+    ("pt2bugs matrix --verdict fail --json", "the checks that fail otherwise than documented, for a program"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(LinesOptions):
+class Options(ShownOptions):
     """What the command takes."""
 
     svg: Path | None = None
+    summary: Path | None = None
+    json: bool = False
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_selection(parser)
-    add_results(parser)
-    parser.add_argument("--svg", type=Path, metavar="FILE", help="draw it there instead")
+    add_lines(parser, "checks that have this verdict in one of the releases")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--svg", type=Path, metavar="FILE", help="draw it there instead")
+    how.add_argument(
+        "--summary", type=Path, metavar="FILE", help="draw how many bugs of each component each release has, instead"
+    )
+    how.add_argument("--json", action="store_true", help="print it as JSON: an object per row, with its releases")
 
 
 def run(options: Options) -> int:
     corpus, cases = select_cases(options)
-    lines = load_lines(options, corpus, cases, warn)
+    lines = load_rows(options, corpus, cases, warn)
     matrix = matrix_table(cells_table(lines), corpus)
     if matrix.empty:
-        raise NothingSelected(f"nothing to show: {options.results} has no results of the selected cases")
+        raise NothingSelected(f"nothing to show: {open_results(options).folder} has no results of the selected cases")
     releases = list(matrix.columns[HEAD:])
+    if options.summary is not None:
+        trends = Trends.of(load_histories(options, corpus, cases, warn), releases)
+        title = f"{len(trends.lives)} documented compiler bugs: how many each torch release has"
+        write_text(options.summary, summary_svg(trends, title))
+        return OK
     if options.svg is not None:
         title = f"{matrix['case'].nunique()} documented compiler bugs x {len(releases)} torch releases"
         write_text(options.svg, matrix_svg(matrix, title))
         return OK
-    if not sys.stdout.isatty():
+    if options.json:
+        head = list(matrix.columns[:HEAD])
+        rows = matrix.to_dict("records")
+        print_json([{**{k: row[k] for k in head}, "releases": {r: row[r] for r in releases}} for row in rows])
+        return OK
+    builds = builds_of(lines)
+    if not is_terminal():
         _print_plain(matrix, releases)
+        _tell_builds(builds)
         return OK
     console = Console()
     for part in _fitting(releases, console.width - _label_width(matrix) - 3):
         console.print(_table(matrix, part))
     legend = ", ".join(f"{look.letter} {name}" for name, look in LOOKS.items() if name not in ("", "xfail"))
     say(f"{legend}; documented bug: " + ", ".join(f"{letter} {o}" for o, letter in OUTCOME_LETTERS.items()))
+    _tell_builds(builds)
     return OK
+
+
+def _tell_builds(builds: dict[str, list[str]]) -> None:
+    """Say which builds of torch were measured."""
+    named = [f"{release}{build}" for release in sorted(builds, key=version_key) for build in builds[release] if build]
+    if named:
+        say(f"builds: {', '.join(named)}")
+    if mixed := mixed_builds(builds):
+        warn(mixed)
 
 
 def _label_width(matrix: pd.DataFrame) -> int:

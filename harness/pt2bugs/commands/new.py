@@ -17,6 +17,8 @@ from pt2bugs.curate.marks import marks_in
 from pt2bugs.errors import InputError
 from pt2bugs.files import write_text
 
+EXAMPLES = (("pt2bugs new 163640 --from script.py", "a case file from a script that shows the bug"),)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
@@ -36,8 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--from", dest="script", type=Path, metavar="SCRIPT", help="the program, or the folder that `triage -o` left"
     )
     parser.add_argument("--title", default="", help="the bug in one line")
-    parser.add_argument("--component", default="", choices=COMPONENTS, metavar="NAME")
-    parser.add_argument("--symptom", default="", choices=SYMPTOMS, metavar="NAME")
+    parser.add_argument("--component", default="", choices=COMPONENTS, metavar="NAME", help="the layer that has the bug")
+    parser.add_argument("--symptom", default="", choices=SYMPTOMS, metavar="NAME", help="how it shows")
     parser.add_argument(
         "--cases", type=Path, default=Path("cases"), metavar="DIR", help="the corpus (default: ./cases)"
     )

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pt2bugs.case.words import COMPONENTS, DEMANDS, SYMPTOMS
+from pt2bugs.case.words import COMPONENTS, DEMANDS, SYMPTOMS, Verdict
+from pt2bugs.envs.size import parse_size
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,12 +33,18 @@ class ResultsOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class EnvironmentOptions:
-    """How environments are made; `python` is a minor version."""
+    """How environments are made; `python` is a minor version.
+
+    `torch_backend` is uv's word for the build of torch, `budget` the bytes that all environments may take together
+    (None: half of the disk).
+    """
 
     python: str | None = None
     index: str | None = None
     find_links: Sequence[str] = ()
     extra: Sequence[str] = ()
+    torch_backend: str | None = None
+    budget: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +68,7 @@ class RunningOptions(BackendOptions):
 
 def add_selection(parser: argparse.ArgumentParser, *, backend: bool = True) -> None:
     """The selection; without `backend` where the command is about one backend, which it names itself."""
-    group = parser.add_argument_group("selection")
+    group = parser.add_argument_group("selection", "several values of one option add up, several options narrow")
     group.add_argument(
         "patterns",
         nargs="*",
@@ -69,10 +76,26 @@ def add_selection(parser: argparse.ArgumentParser, *, backend: bool = True) -> N
         metavar="CASE",
         help="ids or globs, an issue's number or address, files; ::check after any (default: all)",
     )
-    group.add_argument("--component", action="append", default=[], choices=COMPONENTS, metavar="NAME")
-    group.add_argument("--symptom", action="append", default=[], choices=SYMPTOMS, metavar="NAME")
-    group.add_argument("--label", action="append", default=[], metavar="NAME")
-    group.add_argument("--device", action="append", default=[], metavar="NAME")
+    group.add_argument(
+        "--component",
+        action="append",
+        default=[],
+        choices=COMPONENTS,
+        metavar="NAME",
+        help=f"cases of this layer of the compiler: {', '.join(COMPONENTS)}",
+    )
+    group.add_argument(
+        "--symptom",
+        action="append",
+        default=[],
+        choices=SYMPTOMS,
+        metavar="NAME",
+        help=f"cases that show this way: {', '.join(SYMPTOMS)}",
+    )
+    group.add_argument("--label", action="append", default=[], metavar="NAME", help="cases with this label")
+    group.add_argument(
+        "--device", action="append", default=[], metavar="NAME", help="checks on this device, as cuda (default: cpu)"
+    )
     if backend:
         group.add_argument(
             "--backend",
@@ -83,7 +106,31 @@ def add_selection(parser: argparse.ArgumentParser, *, backend: bool = True) -> N
         )
     else:
         parser.set_defaults(backend=[])
-    group.add_argument("--cases", action="append", default=[], type=Path, metavar="DIR", help="another corpus")
+    group.add_argument(
+        "--cases", action="append", default=[], type=Path, metavar="DIR", help="another corpus (default: ./cases)"
+    )
+
+
+def add_lines(parser: argparse.ArgumentParser, verdict: str) -> None:
+    """Which lines of the results: for commands that show them. `verdict` says what its option does there."""
+    add_selection(parser)
+    add_results(parser)
+    group = parser.add_argument_group("lines of the results")
+    group.add_argument(
+        "--torch",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help='of these releases: 2.9.1, 2.9 (its newest patch), latest, minors, ">=2.6,<2.10"',
+    )
+    group.add_argument(
+        "--verdict",
+        action="append",
+        default=[],
+        choices=[str(verdict) for verdict in Verdict],
+        metavar="WORD",
+        help=f"{verdict}: {', '.join(Verdict)}",
+    )
 
 
 def add_results(parser: argparse.ArgumentParser) -> None:
@@ -91,7 +138,7 @@ def add_results(parser: argparse.ArgumentParser) -> None:
         "--results",
         type=folder,
         metavar="DIR",
-        help="folder of the journal and tables (default: ./results)",
+        help="folder of the journal and the tables (default: ./results, else the one that was installed)",
     )
 
 
@@ -101,6 +148,18 @@ def add_environments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--index", metavar="URL", help="another package index, for nightlies or CPU builds")
     group.add_argument("--find-links", action="append", default=[], metavar="DIR", help="as in uv and pip")
     group.add_argument("--extra", action="append", default=[], metavar="NAME", help="an extra, as turbine")
+    group.add_argument(
+        "--torch-backend",
+        metavar="BUILD",
+        help="uv's choice of the build of torch, from PyTorch's own indexes: cpu (a tenth of the size), cu126, auto",
+    )
+    group.add_argument(
+        "--budget",
+        type=size,
+        metavar="SIZE",
+        help="what all environments may take together, such as 60G (default: half of the disk); "
+        "the least recently used make room",
+    )
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:
@@ -147,6 +206,14 @@ def folder(text: str) -> Path:
     if not text or "\0" in text:
         raise argparse.ArgumentTypeError("names no folder")
     return Path(text)
+
+
+def size(text: str) -> int:
+    """Bytes of a size with its unit, for argparse."""
+    try:
+        return parse_size(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def count(text: str) -> int:

@@ -8,22 +8,27 @@ from pathlib import Path
 
 from pt2bugs.commands import OK
 from pt2bugs.commands.console import say, warn
-from pt2bugs.commands.options import add_results, add_selection
-from pt2bugs.commands.selection import LinesOptions, load_histories, select_cases
+from pt2bugs.commands.options import add_lines
+from pt2bugs.commands.selection import ShownOptions, load_histories, open_results, select_cases
 from pt2bugs.errors import NothingSelected
-from pt2bugs.report.site import Site, render, write_site
+from pt2bugs.report.render import render, write_site
+from pt2bugs.report.site import Site
+
+EXAMPLES = (
+    ("pt2bugs report -o site", "the page; open site/index.html"),
+    ("pt2bugs report -o site --component inductor --torch '>=2.9'", "the page of one component and the newer releases"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(LinesOptions):
+class Options(ShownOptions):
     """What the command takes."""
 
     output: Path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_selection(parser)
-    add_results(parser)
+    add_lines(parser, "checks that have this verdict in one of the releases")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="write the pages there")
 
 
@@ -31,8 +36,13 @@ def run(options: Options) -> int:
     corpus, cases = select_cases(options)
     rows = load_histories(options, corpus, cases, warn)
     if not rows:
-        raise NothingSelected(f"nothing to report: {options.results} has no results of the selected cases")
+        raise NothingSelected(f"nothing to report: {open_results(options).folder} has no results of the selected cases")
     site = Site(cases, rows)
     write_site(options.output, render(site))
-    say(f"{options.output / 'index.html'}: {len(rows)} checks x {len(site.releases)} torch releases")
+    if site.mixed_builds:
+        warn(site.mixed_builds)
+    say(
+        f"{options.output / 'index.html'}: {len(site.bugs)} bugs and {len(site.guards)} guards, "
+        f"{len(rows)} checks x {len(site.releases)} torch releases"
+    )
     return OK

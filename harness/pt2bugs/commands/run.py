@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pt2bugs.case.observation import telling_line
 from pt2bugs.case.words import EXPECTED, Verdict
 from pt2bugs.commands import OK, UNEXPECTED
-from pt2bugs.commands.console import print_json, say, warn
+from pt2bugs.commands.console import cut, print_json, say, warn
 from pt2bugs.commands.options import (
     ResultsOptions,
     RunningOptions,
@@ -20,14 +21,29 @@ from pt2bugs.commands.options import (
     add_selection,
 )
 from pt2bugs.commands.selection import open_results, select_cases, select_cells
-from pt2bugs.commands.targets import in_interpreter, package_sources, releases_for, run_options, targets_for
-from pt2bugs.envs.store import Store
+from pt2bugs.commands.targets import in_interpreter, open_store, releases_for, run_options, targets_for
+from pt2bugs.envs.releases import FORMS
+from pt2bugs.envs.size import format_size
 from pt2bugs.errors import InputError
+from pt2bugs.results.matrix import CellKey
 from pt2bugs.results.record import Record
+from pt2bugs.run.estimate import estimate
 from pt2bugs.run.interpreter import named_interpreter, running_interpreter
 from pt2bugs.run.progress import progress_of_cells
 from pt2bugs.run.runner import Runner
-from pt2bugs.run.schedule import Target, belongs, line_of, missing
+from pt2bugs.run.schedule import Target, Work, belongs, line_of, missing
+
+EXAMPLES = (
+    ("pt2bugs run", "all checks on the torch of this Python"),
+    (
+        "pt2bugs run pytorch_163640 --torch 2.9.1 --torch latest",
+        "one case on two releases, each in an environment of its own",
+    ),
+    (
+        "pt2bugs run --torch minors --dry-run",
+        "what the whole matrix would cost: cells, environments, gigabytes, minutes",
+    ),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +53,7 @@ class Options(SelectionOptions, ResultsOptions, RunningOptions):
     torch: Sequence[str] = ()
     python_exe: Path | None = None
     rerun: bool = False
+    dry_run: bool = False
     json: bool = False
 
 
@@ -49,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="SPEC",
-        help='releases: 2.9.1, ">=2.6,<2.10", minors (newest of each 2.x), all; default: the current torch',
+        help="the releases, each written as " + FORMS.replace("%", "%%") + "; default: the torch of this Python",
     )
     parser.add_argument(
         "--python-exe",
@@ -58,6 +75,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="measure the torch of this interpreter, which needs nothing else; asks for --results",
     )
     parser.add_argument("--rerun", action="store_true", help="run also what the journal answers")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="say which cells and environments it would take, run nothing"
+    )
     parser.add_argument("--json", action="store_true", help="print the lines of the selected cells as JSON")
 
 
@@ -73,9 +93,10 @@ def run(options: Options) -> int:
     say(
         f"{len(asked)} cells in {len(targets)} environments: {len(asked) - owed} answered by the journal, {owed} to run"
     )
+    if options.dry_run:
+        return _tell_cost(options, work, newest.lines())
     with progress_of_cells() as progress:
-        store = Store(package_sources(options))
-        Runner(results, store, run_options(options), progress, record=newest.add).run(work)
+        Runner(results, open_store(options), run_options(options), progress, record=newest.add).run(work)
     results.derive(newest)
     lines = newest.lines()
     shown = [line for target, cell in asked if (line := line_of(lines, target, cell)) is not None]
@@ -89,8 +110,11 @@ def run(options: Options) -> int:
     if options.json:
         print_json(shown)
     else:
+        titles = {case.id: case for case in cases}
         for record in unexpected:
-            print(describe(record))
+            print(cut(describe(record)))
+            case = titles[record["case"]]
+            print(cut(f"  {case.title}  {case.issue}"))
     counts = Counter(str(record["verdict"]) for record in shown)
     say(", ".join(f"{n} {verdict}" for verdict, n in sorted(counts.items())) or "no cell has an answer")
     for one in work:
@@ -103,6 +127,23 @@ def run(options: Options) -> int:
         say(f"next: pt2bugs bless {' '.join(undocumented)}")
     failed = any(one.failure for one in work) or len(shown) < len(asked)
     return UNEXPECTED if failed or unexpected else OK
+
+
+def _tell_cost(options: Options, work: Sequence[Work], lines: Mapping[CellKey, Record]) -> int:
+    """What a run would cost, instead of it."""
+    cost = estimate(work, open_store(options), lines, run_options(options).jobs)
+    if options.json:
+        facts = {"cells": cost.cells, "bytes": cost.disk, "seconds": round(cost.seconds)}
+        print_json({**facts, "made": list(map(str, cost.made)), "to_install": list(map(str, cost.unmade))})
+        return OK
+    for one in work:
+        how = "to be installed" if one.target.key in cost.unmade else "is there"
+        print(f"{one.target!s:24}  {len(one.cells):5} cells  environment {how}")
+    say(
+        f"would run {cost.cells} cells in {len(work)} environments, {len(cost.unmade)} of them to be installed: "
+        f"about {format_size(cost.disk)} and {max(1, round(cost.seconds / 60))} minutes"
+    )
+    return OK
 
 
 def _targets(options: Options) -> list[Target]:
@@ -120,6 +161,6 @@ def _targets(options: Options) -> list[Target]:
 
 def describe(record: Record) -> str:
     """A journal line on one line of text."""
-    first = (record["message"].splitlines() or [""])[0]
+    first = telling_line(record["message"])
     name = f"{record['case']}::{record['check']}[{record['device']}-{record['backend']}]"
     return f"torch {record['torch']} {name}: {record['verdict']} ({record['outcome']}) {first[:160]}".rstrip()

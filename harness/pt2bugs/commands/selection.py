@@ -19,13 +19,21 @@ from pt2bugs.errors import InputError, NothingSelected
 if TYPE_CHECKING:
     from pt2bugs.case.cells import Cell
     from pt2bugs.report.history import History
-    from pt2bugs.results.matrix import CellKey, Results
+    from pt2bugs.results.matrix import CellKey, NewestLines, Results
     from pt2bugs.results.record import Record
 
 
 @dataclass(frozen=True, kw_only=True)
 class LinesOptions(SelectionOptions, ResultsOptions):
     """Which lines of which results folder are meant."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownOptions(LinesOptions):
+    """Which of these lines a command shows, by release and verdict. Empty fields select everything."""
+
+    torch: Sequence[str] = ()
+    verdict: Sequence[str] = ()
 
 
 def corpus_roots(asked: Sequence[Path]) -> list[Path]:
@@ -195,33 +203,96 @@ def load_lines(
     Raises:
         JournalError: a journal cannot be read.
     """
-    return select_lines(options, open_results(options, options.backend).load(corpus, warn).lines(), cases)
+    newest = open_results(options, options.backend).load(corpus, warn)
+    tell_stale(newest, cases)
+    return select_lines(options, newest.lines(), cases)
 
 
 def select_lines(
-    options: SelectionOptions, lines: Mapping[CellKey, Record], cases: Sequence[Case]
+    options: SelectionOptions, lines: Mapping[CellKey, Record], cases: Sequence[Case], torch: Sequence[str] = ()
 ) -> dict[CellKey, Record]:
-    """Those of these cases, on the devices and backends asked for."""
+    """Those of these cases, on the devices and backends asked for; of the releases that values of ``--torch`` mean.
+
+    Raises:
+        ReleaseError: a release asked for has no line.
+    """
     checks = {(case.id, check.name) for case in cases for check in case.checks}
+    releases = _releases_among(torch, lines) if torch else None
     return {
         key: record
         for key, record in lines.items()
         if (key.case, key.check) in checks
         and (not options.device or key.device in options.device)
         and (not options.backend or key.backend in options.backend)
+        and (releases is None or key.torch in releases)
     }
 
 
-def load_histories(
-    options: LinesOptions, corpus: Sequence[Case], cases: Sequence[Case], warn: Callable[[str], None]
-) -> list[History]:
-    """The rows of the matrix of these cases of the corpus, with what each release says.
+def load_cells(
+    options: ShownOptions, corpus: Sequence[Case], cases: Sequence[Case], warn: Callable[[str], None]
+) -> dict[CellKey, Record]:
+    """As `load_lines`: the cells of the releases asked for, that have a verdict asked for.
 
     Raises:
         JournalError: a journal cannot be read.
+        ReleaseError: a release asked for has no line.
+    """
+    return _with_verdict(options, select_lines(options, load_lines(options, corpus, cases, warn), cases, options.torch))
+
+
+def load_rows(
+    options: ShownOptions, corpus: Sequence[Case], cases: Sequence[Case], warn: Callable[[str], None]
+) -> dict[CellKey, Record]:
+    """As `load_cells`, but all cells of a check that has a verdict asked for in one of the releases."""
+    lines = select_lines(options, load_lines(options, corpus, cases, warn), cases, options.torch)
+    return _rows_with_verdict(options, lines)
+
+
+def _releases_among(words: Sequence[str], lines: Mapping[CellKey, Record]) -> set[str]:
+    """The public versions that the values of ``--torch`` mean, of those that the results have."""
+    from packaging.version import Version
+
+    from pt2bugs.commands.targets import tell_newest
+    from pt2bugs.envs.releases import Release, select_releases
+
+    there = [Release(Version(version), ()) for version in sorted({key.torch for key in lines if key.torch})]
+    tell_newest(words, there)
+    return {str(release) for release in select_releases(words, there, "--torch ")}
+
+
+def _with_verdict(options: ShownOptions, lines: Mapping[CellKey, Record]) -> dict[CellKey, Record]:
+    wanted = options.verdict
+    return {key: record for key, record in lines.items() if not wanted or record["verdict"] in wanted}
+
+
+def _rows_with_verdict(options: ShownOptions, lines: Mapping[CellKey, Record]) -> dict[CellKey, Record]:
+    rows = {key[:5] for key in _with_verdict(options, lines)}
+    return {key: record for key, record in lines.items() if key[:5] in rows}
+
+
+def tell_stale(newest: NewestLines, cases: Sequence[Case]) -> None:
+    """Warn of cases that were edited after they were measured, and say how to measure again."""
+    if stale := sorted(newest.stale & {case.id for case in cases}):
+        names = " ".join(stale[:5]) + (f" and {len(stale) - 5} more" if len(stale) > 5 else "")
+        warn(
+            f"edited since they were measured, so that lines are left out: {names}; "
+            f"measure again with: pt2bugs run {' '.join(stale[:5])} --torch minors"
+        )
+
+
+def load_histories(
+    options: ShownOptions, corpus: Sequence[Case], cases: Sequence[Case], warn: Callable[[str], None]
+) -> list[History]:
+    """The rows of the matrix of these cases, with what each release says; all of a check that has a verdict asked for.
+
+    Raises:
+        JournalError: a journal cannot be read.
+        ReleaseError: a release asked for has no line.
     """
     from pt2bugs.bisect.evidence import Evidence
     from pt2bugs.report.history import histories
 
     evidence = Evidence.load(open_results(options, options.backend), corpus, warn)
-    return histories(select_lines(options, evidence.newest.lines(), cases), evidence)
+    tell_stale(evidence.newest, cases)
+    lines = _rows_with_verdict(options, select_lines(options, evidence.newest.lines(), cases, options.torch))
+    return histories(lines, evidence)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pt2bugs.commands.console import warn
+from pt2bugs.commands.console import say, warn
 from pt2bugs.commands.options import BackendOptions, EnvironmentOptions, RunningOptions
 from pt2bugs.errors import InputError
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pt2bugs.engine.backend import BackendSetup
     from pt2bugs.envs.releases import Release
     from pt2bugs.envs.sources import Sources
+    from pt2bugs.envs.store import Store
     from pt2bugs.run.schedule import RunOptions, Target
 
 
@@ -32,7 +33,14 @@ def run_options(options: RunningOptions) -> RunOptions:
 def package_sources(options: EnvironmentOptions) -> Sources:
     from pt2bugs.envs.sources import sources
 
-    return sources(options.index, options.find_links)
+    return sources(options.index, options.find_links, options.torch_backend)
+
+
+def open_store(options: EnvironmentOptions) -> Store:
+    """The environments, with the sources and the budget asked for."""
+    from pt2bugs.envs.store import Store
+
+    return Store(package_sources(options), budget=options.budget)
 
 
 def targets_for(options: EnvironmentOptions, releases: Sequence[Release], backends: Sequence[str] = ()) -> list[Target]:
@@ -47,7 +55,7 @@ def targets_for(options: EnvironmentOptions, releases: Sequence[Release], backen
     from pt2bugs.envs.environment import Key, choose_python
     from pt2bugs.run.schedule import Target
 
-    index = package_sources(options).index or ""
+    index = package_sources(options).name
     found = []
     for shape in shapes_for(options, backends):
         fitting = [r for r in releases if shape.supports(str(r))]
@@ -160,4 +168,15 @@ def releases_for(options: EnvironmentOptions, words: Sequence[str]) -> list[Rele
     from pt2bugs.envs.releases import known_releases, parse_request, select_releases
 
     parse_request(words)
-    return select_releases(words, known_releases(package_sources(options), warn))
+    known = known_releases(package_sources(options), warn)
+    tell_newest(words, known)
+    return select_releases(words, known)
+
+
+def tell_newest(words: Sequence[str], releases: Sequence[Release]) -> None:
+    """Say which release is meant by a word that leaves it open: ``2.13`` or ``latest``."""
+    from pt2bugs.envs.releases import Newest, parse_request
+
+    for word, request in zip(words, parse_request(words), strict=True):
+        if isinstance(request, Newest) and (found := request.of(releases)):
+            say(f"{word} is torch {found[0]}")

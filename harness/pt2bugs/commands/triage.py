@@ -12,15 +12,17 @@ from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import print_json, say, warn
 from pt2bugs.commands.options import EnvironmentOptions, ResultsOptions, add_environments, add_results, count, folder
 from pt2bugs.commands.selection import corpus_roots, results_folder
-from pt2bugs.commands.targets import package_sources, releases_for, targets_for
+from pt2bugs.commands.targets import open_store, releases_for, targets_for
 from pt2bugs.engine.client import EngineError
-from pt2bugs.envs.store import Store
 from pt2bugs.errors import InputError
 from pt2bugs.run.interpreter import named_interpreter, running_interpreter
 from pt2bugs.run.schedule import Target
 from pt2bugs.triage.program import Program, load_program
 
 STEPS = ("minimize", "artifacts")
+
+
+EXAMPLES = (("pt2bugs triage script.py", "which layer fails, since when, the smallest program, the report"),)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,7 +194,7 @@ class _Interpreters:
         target: Target = self._targets[release]
         if target.python is not None:
             return target.python
-        return Store(package_sources(self._options)).create(target.key, say).python
+        return open_store(self._options).create(target.key, say).python
 
 
 def _positive(text: str) -> float:

@@ -102,8 +102,13 @@ def _python_of(tag: Tag) -> str | None:
 
 
 def _index_filenames(endpoint: str) -> list[str]:
-    from pypi_simple import PyPISimple
-    from requests import RequestException
+    try:
+        from pypi_simple import PyPISimple
+        from requests import RequestException
+    except ImportError:
+        raise ReleaseError(
+            "to ask the package index for torch releases takes more packages: pip install 'pt2bugs[run]'"
+        ) from None
 
     try:
         with PyPISimple(endpoint) as client:
@@ -143,11 +148,29 @@ def minors(releases: Iterable[Release]) -> list[Release]:
     return list(newest.values())
 
 
-Request = Version | SpecifierSet | Nightlies | str
+@dataclass(frozen=True)
+class Newest:
+    """The newest patch release of a minor version (``2.13``), or of all (``latest``: `minor` is empty)."""
+
+    minor: tuple[int, ...] = ()
+
+    def of(self, releases: Iterable[Release]) -> list[Release]:
+        """That release, alone; empty if there is none."""
+        finals = (release for release in releases if not release.version.is_prerelease)
+        return sorted(release for release in finals if release.version.release[: len(self.minor)] == self.minor)[-1:]
 
 
-def parse_request(words: Sequence[str]) -> list[Request]:
-    """What the values of ``--torch`` ask for: a version, a specifier set, nightlies, ``minors`` or ``all``.
+Request = Version | SpecifierSet | Nightlies | Newest | str
+
+FORMS = (
+    "2.9.1 (that release), 2.9 (its newest patch), latest, minors (the newest patch of every minor release), all, "
+    f'">=2.6,<2.10", {EXAMPLE}'
+)
+"""Every form of a value of ``--torch``."""
+
+
+def parse_request(words: Sequence[str], option: str = "--torch ") -> list[Request]:
+    """What the values of ``--torch`` ask for, in one of `FORMS`. `option` begins the error messages.
 
     Raises:
         ReleaseError: a value is none of these.
@@ -161,13 +184,43 @@ def parse_request(words: Sequence[str]) -> list[Request]:
             try:
                 parsed.append(Nightlies.parse(word))
             except ValueError as error:
-                raise ReleaseError(f"--torch {word}: {error}; write for example {EXAMPLE}") from None
+                raise ReleaseError(f"{option}{word}: {error}; write for example {EXAMPLE}") from None
+            continue
+        if word == "latest":
+            parsed.append(Newest())
+            continue
+        if found := re.fullmatch(r"(\d{1,6})\.(\d{1,6})", word):
+            parsed.append(Newest((int(found[1]), int(found[2]))))
             continue
         try:
+            if word.isdigit() or not word.strip():
+                raise InvalidVersion(word)  # noqa: TRY301
             parsed.append(Version(word) if word[:1].isdigit() else SpecifierSet(word))
         except (InvalidVersion, InvalidSpecifier):
-            raise ReleaseError(f'--torch {word}: not a release; write 2.9.1, ">=2.6,<2.10", minors or all') from None
+            raise ReleaseError(f"{option}{word}: not a release; write one of: {FORMS}") from None
     return parsed
+
+
+def one_release_request(word: str) -> Version | Newest:
+    """What a word that names one release asks for: ``2.9.1``, ``2.13`` (its newest patch) or ``latest``.
+
+    Raises:
+        ReleaseError: the word means several, or nothing.
+    """
+    (request,) = parse_request([word], "")
+    if not isinstance(request, (Version, Newest)):
+        raise ReleaseError(f"{word}: means several releases; name one: 2.9.1, 2.9 (its newest patch) or latest")
+    return request
+
+
+def one_release(word: str, releases: Sequence[Release]) -> Release:
+    """The release of `releases` that a word means, as `one_release_request` reads it.
+
+    Raises:
+        ReleaseError: the word means several, or none of these.
+    """
+    one_release_request(word)
+    return select_releases([word], releases, "")[0]
 
 
 def _nightlies_there(releases: Sequence[Release]) -> str:
@@ -177,7 +230,7 @@ def _nightlies_there(releases: Sequence[Release]) -> str:
     return f"the package index has no nightly of these days; it has {len(days)} from {days[0]} to {days[-1]}"
 
 
-def select_releases(words: Sequence[str], releases: Sequence[Release]) -> list[Release]:
+def select_releases(words: Sequence[str], releases: Sequence[Release], option: str = "--torch ") -> list[Release]:
     """The releases that the values of ``--torch`` mean, in version order.
 
     Pre-releases take part only when a value names them.
@@ -187,21 +240,23 @@ def select_releases(words: Sequence[str], releases: Sequence[Release]) -> list[R
     """
     chosen: set[Release] = set()
     finals = [release for release in releases if not release.version.is_prerelease]
-    for word, request in zip(words, parse_request(words), strict=True):
-        if isinstance(request, str):
+    for word, request in zip(words, parse_request(words, option), strict=True):
+        if isinstance(request, Newest):
+            found = request.of(releases)
+        elif isinstance(request, str):
             found = minors(releases) if request == "minors" else finals
         elif isinstance(request, Version):
             found = [release for release in releases if release.version == Version(request.public)]
         elif isinstance(request, Nightlies):
             found = [release for release in releases if request.contains(release.version)]
             if not found:
-                raise ReleaseError(f"--torch {word}: {_nightlies_there(releases)}")
+                raise ReleaseError(f"{option}{word}: {_nightlies_there(releases)}")
         else:
             names_one = any(Version(part.version.rstrip(".*")).is_prerelease for part in request)
             pool = releases if names_one else finals
             found = [release for release in pool if request.contains(release.version, prereleases=True)]
         if not found:
             newest = f"; the newest is {finals[-1]}" if finals else ""
-            raise ReleaseError(f"--torch {word}: matches no torch release for this platform{newest}")
+            raise ReleaseError(f"{option}{word}: matches no torch release for this platform{newest}")
         chosen.update(found)
     return sorted(chosen)

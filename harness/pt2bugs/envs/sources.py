@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 
@@ -17,15 +17,25 @@ class Sources:
 
     `companions` is set where the user named `index`, which may have torch and little else, as the index of
     nightlies has: whatever is not there comes from this one; empty for the default of uv.
+    `torch_backend` is uv's word for the build of torch (``cpu``), which it takes from PyTorch's own indexes.
     """
 
     index: str | None = None
     find_links: tuple[str, ...] = ()
     companions: str | None = None
+    torch_backend: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What tells environments of other builds apart; empty for what uv takes by default."""
+        build = f"--torch-backend {self.torch_backend}" if self.torch_backend else ""
+        return " ".join(part for part in (self.index, build) if part)
 
     @property
     def uv_arguments(self) -> list[str]:
         arguments = [part for link in self.find_links for part in ("--find-links", link)]
+        if self.torch_backend:
+            arguments += ["--torch-backend", self.torch_backend]
         if self.index is None:
             return arguments
         if self.companions is None:
@@ -34,7 +44,7 @@ class Sources:
         return [*arguments, "--index", self.index, *default]
 
 
-def sources(index: str | None = None, find_links: Sequence[str] = ()) -> Sources:
+def sources(index: str | None = None, find_links: Sequence[str] = (), torch_backend: str | None = None) -> Sources:
     """The package sources of the user's uv or pip, unless named.
 
     uv does not read pip's settings, so what pip is set up with is handed to it. Extra indexes of pip are
@@ -46,7 +56,8 @@ def sources(index: str | None = None, find_links: Sequence[str] = ()) -> Sources
     if not any(os.environ.get(name) for name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL")):
         default = next(iter(pip.get("index-url", [])), None)
     unique = tuple(dict.fromkeys(links))
-    return Sources(default, unique) if index is None else Sources(index, unique, default or "")
+    found = Sources(default, unique) if index is None else Sources(index, unique, default or "")
+    return replace(found, torch_backend=torch_backend)
 
 
 def _split(text: str) -> list[str]:

@@ -11,6 +11,7 @@ import fcntl
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -18,11 +19,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from filelock import FileLock, Timeout
 from pt2bugs.engine.folders import cache_home, remove_tree
 from pt2bugs.envs.environment import Environment, EnvironmentFailure, Key, companions
 from pt2bugs.envs.extras import EXTRAS
-from pt2bugs.envs.size import inodes, stats
+from pt2bugs.envs.size import format_size, inodes, stats
 from pt2bugs.envs.sources import Sources
 from pt2bugs.files import FileError, write_text
 
@@ -32,9 +32,12 @@ MARKER = "pt2bugs.json"
 class Store:
     """The folder of all environments, with its uv cache."""
 
-    def __init__(self, source: Sources, home: Path | None = None) -> None:
+    def __init__(self, source: Sources, home: Path | None = None, budget: int | None = None) -> None:
+        """`budget` is how many bytes all environments may take together; None: half of the disk they are on."""
         self.source = source
         self.home = (home or cache_home()) / "envs"
+        self._budget = budget
+        self._has_told_budget = False
         self._installing: subprocess.Popen[str] | None = None
         self.uv_cache = Path(os.environ.get("UV_CACHE_DIR") or self.home.parent / "uv")
 
@@ -44,24 +47,50 @@ class Store:
         # Its Python is a link to one that may have been uninstalled since.
         return found if (found.path / MARKER).exists() and os.access(found.python, os.X_OK) else None
 
-    def create(self, key: Key, talk: Callable[[str], None] = lambda _: None) -> Environment:
-        """The environment, made if it is not there.
+    def create(self, key: Key, talk: Callable[[str], None] = lambda _: None, keep: Iterable[Key] = ()) -> Environment:
+        """The environment, made if it is not there; then others make room for it, as the budget asks.
+
+        `keep` are environments that stay whatever the budget says.
 
         Raises:
             EnvironmentFailure: it cannot be made.
         """
         try:
             self.home.mkdir(parents=True, exist_ok=True)
-            with FileLock(self.home / f"{key.folder}.lock"):
-                if (found := self.find(key)) is None:
+            with _locked(self.home / f"{key.folder}.lock"):
+                is_new = (found := self.find(key)) is None
+                if found is None:
+                    self._tell_budget(talk)
                     talk(f"installing {key}")
                     found = self._install(key)
                 os.utime(found.path / MARKER)
-                return found
+            # What the disk holds in all is at hand, and no less than what the environments take of it.
+            if is_new and shutil.disk_usage(self.home).used > self.budget and self.total() > self.budget:
+                self.collect(self.budget, [key, *keep], talk)
         except FileError as error:
             raise EnvironmentFailure(str(error)) from None
         except OSError as error:
             raise EnvironmentFailure(f"{self.home}: {error.strerror or error}") from None
+        else:
+            return found
+
+    @property
+    def budget(self) -> int:
+        """Bytes that all environments may take together."""
+        if self._budget is not None:
+            return self._budget
+        there = next(folder for folder in (self.home, *self.home.parents) if folder.exists())
+        return shutil.disk_usage(there).total // 2
+
+    def _tell_budget(self, talk: Callable[[str], None]) -> None:
+        if self._has_told_budget:
+            return
+        self._has_told_budget = True
+        why = "" if self._budget is not None else ", half of the disk"
+        talk(
+            f"environments may take {format_size(self.budget)} together{why}; the least recently used make room "
+            "(--budget SIZE)"
+        )
 
     def _install(self, key: Key) -> Environment:
         path = self.home / key.folder
@@ -96,6 +125,7 @@ class Store:
             "index": key.index,
             "requirements": requirements,
             "seconds": round(time.monotonic() - began, 1),
+            "bytes": sum(size for _, size in inodes(path)),
         }
         write_text(path / MARKER, json.dumps(facts, indent=1) + "\n")
         return environment
@@ -136,12 +166,21 @@ class Store:
         with (self.home / f"{environment.key.folder}.use").open("a") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                with FileLock(self.home / f"{environment.key.folder}.lock", timeout=0):
+            except BlockingIOError:
+                return False
+            with _locked(self.home / f"{environment.key.folder}.lock", wait=False) as is_ours:
+                if is_ours:
                     (environment.path / MARKER).unlink()
                     remove_tree(environment.path)
-            except (BlockingIOError, Timeout):
-                return False
-        return True
+                return is_ours
+
+    def _is_in_use(self, environment: Environment) -> bool:
+        with (self.home / f"{environment.key.folder}.use").open("a") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+        return False
 
     def environments(self) -> Iterator[Environment]:
         """Every complete environment, least recently used first."""
@@ -153,6 +192,17 @@ class Store:
                 found.append((marker.stat().st_mtime, Environment(key, marker.parent)))
         for _, environment in sorted(found, key=lambda pair: pair[0]):
             yield environment
+
+    def cost_of_one(self) -> tuple[int, float] | None:
+        """Bytes and seconds that making an environment has cost here, on average; None if none tells."""
+        found = []
+        for marker in self.home.glob(f"*/{MARKER}"):
+            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+                facts = json.loads(marker.read_text())
+                found.append((int(facts["bytes"]), float(facts["seconds"])))
+        if not found:
+            return None
+        return sum(size for size, _ in found) // len(found), sum(seconds for _, seconds in found) / len(found)
 
     def sizes(self) -> list[tuple[Environment, int, int]]:
         """For each environment its bytes, and those of them that no other environment has too."""
@@ -198,21 +248,67 @@ class Store:
                 self._prune_cache()
         return removed
 
+    def to_remove(self, budget: int, keep: Iterable[Key] = ()) -> list[tuple[Environment, int]]:
+        """What `collect` would remove, and the bytes that each frees. Removes nothing."""
+        files = {environment: dict(inodes(environment.path)) for environment in self.environments()}
+        owners = Counter(inode for sizes in files.values() for inode in sizes)
+        left, kept = self.total(), set(keep)
+        found = []
+        for environment, sizes in files.items():
+            if left <= budget:
+                break
+            if environment.key in kept or self._is_in_use(environment):
+                continue
+            owners.subtract(sizes.keys())
+            freed = sum(size for inode, size in sizes.items() if owners[inode] == 0)
+            left -= freed
+            found.append((environment, freed))
+        return found
+
     def _remove_unfinished(self) -> None:
         for path in self.home.glob("torch-*/"):
             if not (path / MARKER).exists():
-                lock = FileLock(f"{path}.lock", timeout=0)
-                with contextlib.suppress(Timeout), lock:
-                    remove_tree(path)
+                with _locked(path.with_name(f"{path.name}.lock"), wait=False) as is_ours:
+                    if is_ours:
+                        remove_tree(path)
 
     def _prune_cache(self) -> None:
         """Drop unpacked wheels of our uv cache that no environment links to any more."""
-        if not self.owns_cache:
+        if not self.owns_cache or not self.uv_cache.is_dir():
             return
-        for archive in self.uv_cache.glob("archive-v*/*"):
-            links = [stat.st_nlink for stat in stats(archive)]
-            if links and max(links) == 1:
-                remove_tree(archive)
+        # uv holds this lock, shared, while it works: what it has just unpacked is linked nowhere yet.
+        with (self.uv_cache / ".lock").open("a") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return
+            for archive in self.uv_cache.glob("archive-v*/*"):
+                links = [stat.st_nlink for stat in stats(archive)]
+                if links and max(links) == 1:
+                    remove_tree(archive)
+
+
+@contextlib.contextmanager
+def _locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
+    """Hold a lock between processes; without `wait` it yields False where another process holds it.
+
+    Raises:
+        EnvironmentFailure: the package that locks is not installed.
+    """
+    try:
+        from filelock import FileLock, Timeout  # reading results takes none
+    except ImportError:
+        raise EnvironmentFailure("environments take more packages: pip install 'pt2bugs[run]'") from None
+    lock = FileLock(path, timeout=-1 if wait else 0)
+    try:
+        lock.acquire()
+    except Timeout:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        lock.release()
 
 
 def _find_uv() -> str:

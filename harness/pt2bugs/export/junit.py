@@ -1,4 +1,4 @@
-"""`junit`: JUnit XML, a test suite per release and device. Documented failures are skipped with the reason.
+"""`junit`: JUnit XML, a test suite per release. Documented failures are skipped with the reason.
 
 There is no one schema: what is written is valid by the strict one that Ant's report is described with (every
 attribute and the empty output elements are there for it) and by that of Jenkins.
@@ -25,15 +25,15 @@ _NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def render(selected: Selected) -> bytes:
     root = ET.Element("testsuites")
     rows = sorted(records(selected), key=_suite)
-    for number, ((_, release, device), group) in enumerate(groupby(rows, key=_suite)):
-        _add_suite(root, number, f"torch {release or 'unknown'} {device}", list(group))
+    for number, ((_, release), group) in enumerate(groupby(rows, key=_suite)):
+        _add_suite(root, number, f"torch {release or 'unknown'}", list(group))
     ET.indent(root)
     text: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
     return text + b"\n"
 
 
-def _suite(row: dict[str, Any]) -> tuple[Any, str, str]:
-    return version_key(row["release"]), row["release"], row["device"]
+def _suite(row: dict[str, Any]) -> tuple[Any, str]:
+    return version_key(row["release"]), row["release"]
 
 
 def _xml(text: str) -> str:
@@ -59,10 +59,10 @@ def _add_suite(root: ET.Element, number: int, name: str, rows: list[dict[str, An
         timestamp=min(row["started"] for row in rows)[:19],
         hostname="localhost",
     )
-    first = rows[0]
     properties = ET.SubElement(suite, "properties")
     for key in ("torch", "torch_git", "python", "platform", "device", "device_name", "cpu_capability"):
-        ET.SubElement(properties, "property", name=key, value=_xml(str(first[key])))
+        values = dict.fromkeys(str(value) for row in rows if (value := row[key]))
+        ET.SubElement(properties, "property", name=key, value=_xml(", ".join(values)))
     for row in rows:
         _add_case(suite, row)
     ET.SubElement(suite, "system-out")

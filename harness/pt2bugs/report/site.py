@@ -1,14 +1,10 @@
-"""The static site: pages that open from the file system, without a server and without a network.
-
-Texts of cases and failures are data: every template escapes what it prints, and scripts write text only
-(that the links of a header are web addresses, its reader has checked). The same results give the same bytes.
-"""
+"""What the pages show: counts, groups, stretches of equal results, comparisons. `render` makes files of it."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -16,24 +12,20 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import jinja2
-
-from pt2bugs import __version__
 from pt2bugs.bisect.compare import Change, Difference, change_between, health_of, identity_of, seen_in_words
 from pt2bugs.bisect.evidence import Finding
 from pt2bugs.bisect.search import Transition
 from pt2bugs.case.expectation import Where, judge, public
 from pt2bugs.case.model import Case
-from pt2bugs.case.observation import Observation
+from pt2bugs.case.observation import Observation, telling_line
 from pt2bugs.case.words import Verdict
-from pt2bugs.files import write_bytes
 from pt2bugs.report.history import History, Square
-from pt2bugs.report.style import LOOKS, OUTCOME_LETTERS, look_of
+from pt2bugs.report.trends import Trends
+from pt2bugs.results.matrix import mixed_builds
 from pt2bugs.results.record import Record
+from pt2bugs.results.tables import version_key
 
-MARK = '<meta name="generator" content="pt2bugs">'
-"""Every page has it: so a later report knows which pages of an earlier one it may remove."""
-
+REPOSITORY = "https://github.com/pt2bugs/pt2bugs"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 QUIET = (Change.STILL, Change.FINE, Change.UNSURE)
 """Changes that are folded away at first."""
@@ -51,11 +43,60 @@ class Site:
         """In version order."""
         return list(self.histories[0].releases) if self.histories else []
 
+    @cached_property
+    def newest_first(self) -> list[str]:
+        return self.releases[::-1]
+
+    @cached_property
+    def bugs(self) -> list[Case]:
+        """The documented bugs."""
+        return [case for case in self.cases if not case.guard]
+
+    @cached_property
+    def guards(self) -> list[Case]:
+        """Cases that are expected to pass everywhere: no bugs, counted apart and shown last."""
+        return [case for case in self.cases if case.guard]
+
+    @cached_property
+    def trends(self) -> Trends:
+        return Trends.of(self.histories, self.releases)
+
+    @cached_property
+    def builds(self) -> dict[str, str]:
+        """The local part of each release's version, as ``+cpu``; empty for plain builds."""
+        found: dict[str, set[str]] = {}
+        for history in self.histories:
+            for release, square in history.squares.items():
+                _, plus, local = square.record["torch"].partition("+")
+                found.setdefault(release, set()).add(plus + local)
+        return {release: " ".join(sorted(found[release])) for release in self.releases}
+
+    @property
+    def mixed_builds(self) -> str:
+        """One sentence if builds of different kinds stand side by side, else empty."""
+        return mixed_builds({release: build.split() or [""] for release, build in self.builds.items()})
+
     @property
     def groups(self) -> list[tuple[str, list[History]]]:
-        """The rows by component."""
-        rows = sorted(self.histories, key=lambda history: history.cell.case.component)
-        return [(name, list(group)) for name, group in groupby(rows, key=lambda history: history.cell.case.component)]
+        """The rows by component, guards in a group of their own at the end."""
+
+        def name_of(history: History) -> str:
+            return "" if history.cell.case.guard else history.cell.case.component
+
+        rows = sorted(self.histories, key=lambda one: (name_of(one) == "", name_of(one)))
+        return [(name, list(group)) for name, group in groupby(rows, key=name_of)]
+
+    @cached_property
+    def components(self) -> list[str]:
+        """Every component that has a case, by name."""
+        return sorted({case.component for case in self.cases})
+
+    def of_component(self, name: str) -> Site:
+        """The part of one component; its releases are those of the whole."""
+        return Site(
+            [case for case in self.cases if case.component == name],
+            [history for history in self.histories if history.cell.case.component == name],
+        )
 
     @property
     def unmeasured(self) -> list[Case]:
@@ -82,16 +123,21 @@ class Site:
         """What the newest release changed against the one before, worst first; every check is in one group."""
         if len(self.releases) < 2:
             return []
-        before, after = self.releases[-2:]
-        differences = [
-            Difference(history.cell, history.finding(before), history.finding(after)) for history in self.histories
-        ]
+        differences = self.changes_between(*self.releases[-2:])
         return [(change, [one for one in differences if one.change is change]) for change in Change]
+
+    def changes_between(self, before: str, after: str) -> list[Difference]:
+        """What a move does to every check."""
+        return [Difference(history.cell, history.finding(before), history.finding(after)) for history in self.histories]
 
     @cached_property
     def measured_until(self) -> str:
         """The day of the newest measurement, ISO 8601."""
         return max((square.record["started"] for h in self.histories for square in h.squares.values()), default="")[:10]
+
+    def search_texts(self) -> list[str]:
+        """For each row in the order of the page, what a search for words of a failure finds it by."""
+        return [search_text(history) for _, group in self.groups for history in group]
 
     def comparison(self) -> dict[str, Any]:
         """What the page that compares needs, so that it decides nothing itself.
@@ -104,7 +150,7 @@ class Site:
         for history in self.histories:
             findings = [history.finding(release) for release in self.releases]
             kinds, changes = _changes(findings)
-            words = [first_line(seen_in_words(finding)) for finding in findings]
+            words = [telling_line(seen_in_words(finding))[:200] for finding in findings]
             checks.append(
                 {
                     "name": label(history),
@@ -150,6 +196,12 @@ def shown_path(case: Case) -> str:
     return case.path.name if case.path.is_absolute() else case.path.as_posix()
 
 
+def source_href(case: Case) -> str:
+    """The address of the file in the repository; empty for a case of another corpus."""
+    path = case.path.as_posix()
+    return "" if case.path.is_absolute() or not path.startswith("cases/") else f"{REPOSITORY}/blob/main/{quote(path)}"
+
+
 def reason(case: Case, record: Record) -> str:
     """Why a line has its verdict, by today's header; empty where the verdict says it all."""
     if record["verdict"] not in (Verdict.FAIL, Verdict.XPASS) or not record["torch"]:
@@ -179,88 +231,65 @@ def aria(square: Square | None) -> str:
     return square.value.replace(":", " ") if square else "not run"
 
 
-def first_line(text: str) -> str:
-    return next((line.strip() for line in text.splitlines() if line.strip()), "")[:200]
+def search_text(history: History) -> str:
+    """What a search for words of a failure finds the row by, in lower case."""
+    records = [square.record for square in history.squares.values()]
+    parts = [
+        text
+        for record in records
+        for text in (record["error_type"], record["signal"], telling_line(record["message"])[:300], record["frame"])
+    ]
+    return " ".join(dict.fromkeys(text.lower() for text in parts if text))
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Neighbouring releases, the newest first, in which a check did the same. `lines` are all their results."""
+
+    releases: Sequence[str]
+    lines: Sequence[tuple[str, Record]]
+
+    @property
+    def shown(self) -> Record:
+        """The result of the newest release."""
+        return self.lines[0][1]
+
+    @property
+    def span(self) -> str:
+        first, last = self.releases[-1], self.releases[0]
+        return last if first == last else f"{first} to {last}"
+
+
+def stretches(history: History) -> list[Stretch]:
+    """The results of a row, the newest first; equal neighbours are one stretch."""
+    found: list[Stretch] = []
+    for release in sorted(history.squares, key=version_key, reverse=True):
+        square = history.squares[release]
+        lines = [(release, record) for record in (square.record, *square.others)]
+        if found and len(lines) == 1 and len(found[-1].lines) == len(found[-1].releases):
+            before = found[-1]
+            if _looks(history, before.shown) == _looks(history, square.record):
+                found[-1] = Stretch([*before.releases, release], [*before.lines, *lines])
+                continue
+        found.append(Stretch([release], lines))
+    return found
+
+
+def _looks(history: History, record: Record) -> tuple[str, ...]:
+    """What makes two results the same to a reader; addresses and counts in a message do not."""
+    line = re.sub(r"0x[0-9a-f]+|\d+(\.\d+)?", "0", telling_line(record["message"]))
+    return record["verdict"], record["outcome"], record["error_type"], record["signal"], line
 
 
 def reflowed(text: str) -> str:
-    """`text` without the line breaks that were only there because the next word did not fit."""
-    lines = text.splitlines()
-    width = max(map(len, lines), default=0)
+    """`text` with the lines of a paragraph joined; blank lines, indented lines and list items stay."""
     flowed: list[str] = []
-    previous = ""
-    for line in lines:
-        next_word = line.split(maxsplit=1)[0] if line.strip() else ""
-        if next_word and not line[0].isspace() and previous and len(previous) + 1 + len(next_word) > width:
-            flowed[-1] += f" {line}"
+    joins = False
+    for line in text.splitlines():
+        is_prose = bool(line.strip()) and not line[0].isspace() and not re.match(r"([-*+]|\d+[.)])\s", line)
+        if is_prose and joins:
+            flowed[-1] += f" {line.strip()}"
         else:
-            flowed.append(line)
-        previous = line
+            flowed.append(line.rstrip())
+        joins = bool(line.strip()) and not line[0].isspace()
     return "\n".join(flowed)
-
-
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("pt2bugs.report"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    environment.filters |= {
-        "label": label,
-        "aria": aria,
-        "first_line": first_line,
-        "reflowed": reflowed,
-    }
-    environment.globals |= {
-        "mark": MARK,
-        "version": __version__,
-        "looks": LOOKS,
-        "letters": OUTCOME_LETTERS,
-        "look_of": look_of,
-        "case_href": case_href,
-        "shown_path": shown_path,
-        "reason": reason,
-        "reproduce": reproduce,
-        "commits_between": commits_between,
-        "quiet": QUIET,
-    }
-    return environment
-
-
-def render(site: Site) -> dict[str, str]:
-    """Every file of the site by its path from the top."""
-    environment = _environment()
-
-    def page(template: str, **values: Any) -> str:
-        return environment.get_template(template).render(site=site, **values)
-
-    assert environment.loader is not None
-    files = {"style.css": page("style.css.j2")}
-    for script in ("matrix.js", "compare.js", "case.js"):
-        files[script] = environment.loader.get_source(environment, script)[0]
-    for case in site.cases:
-        program = case.path.read_text(encoding="utf-8", errors="replace")
-        files[f"case/{case.id}.html"] = page("case.html.j2", case=case, histories=site.of_case(case), program=program)
-    files["compare.html"] = page("compare.html.j2")
-    files["index.html"] = page("index.html.j2")
-    return files
-
-
-def write_site(folder: Path, files: dict[str, str]) -> None:
-    """Write the files, each whole, the first page last; pages of cases that are gone are removed.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
-    for path, text in files.items():
-        write_bytes(folder / path, text.encode())
-    for page in _pages(folder / "case"):
-        if f"case/{page.name}" not in files:
-            page.unlink()
-
-
-def _pages(folder: Path) -> Iterable[Path]:
-    """The pages in a folder that a report has written."""
-    return [page for page in sorted(folder.glob("*.html")) if MARK.encode() in page.read_bytes()[:1000]]

@@ -8,6 +8,7 @@ import jinja2
 import pandas as pd
 
 from pt2bugs.report.style import LOOKS, OUTCOME_LETTERS, look_of
+from pt2bugs.report.trends import Trends
 
 HEAD = 7
 """Columns of the matrix table before the releases."""
@@ -45,6 +46,38 @@ def matrix_svg(matrix: pd.DataFrame, title: str) -> str:
         looks={name: look for name, look in LOOKS.items() if name not in ("", "xfail")},
         xfail=LOOKS["xfail"],
         letters=OUTCOME_LETTERS,
+    )
+
+
+def summary_svg(trends: Trends, title: str) -> str:
+    """A row per component: how many documented bugs each release has, darker where there are more. Fits a screen."""
+    names = trends.components
+    counts = {
+        name: [sum(life.case.component == name for life in trends.open_in(release)) for release in trends.releases]
+        for name in names
+    }
+    most = max((count for row in counts.values() for count in row), default=0) or 1
+    left, cell, row = round(max(map(len, [*names, "all"]), default=10) * _LETTER) + 20, 40, 24
+    rows = [
+        {"label": name, "cells": [{"count": count, "strength": round(count / most, 2)} for count in counts[name]]}
+        for name in names
+    ]
+    totals = [len(trends.open_in(release)) for release in trends.releases]
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("pt2bugs.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.get_template("summary.svg.j2").render(
+        title=title,
+        releases=trends.releases,
+        rows=rows,
+        totals=totals,
+        left=left,
+        cell=cell,
+        row=row,
+        top=_TOP,
+        width=max(left + cell * len(trends.releases) + 10, 480),
+        height=_TOP + 20 + row * (len(rows) + 1) + 16,
+        ink=LOOKS["xfail"].ink,
     )
 
 

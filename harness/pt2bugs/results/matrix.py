@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -89,6 +89,33 @@ def backend_folder(name: str) -> str:
     return name if re.fullmatch(r"[\w+-][\w.+-]*", name) else f"backend-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
+def builds_of(lines: Mapping[CellKey, Record]) -> dict[str, list[str]]:
+    """The builds of each release, as ``+cpu`` or ``+cu126``; those from a plain index have none."""
+    found: dict[str, set[str]] = {}
+    for key, record in lines.items():
+        if key.torch:
+            _, plus, local = record["torch"].partition("+")
+            found.setdefault(key.torch, set()).add(plus + local)
+    return {release: sorted(builds) for release, builds in found.items()}
+
+
+def mixed_builds(builds: Mapping[str, Iterable[str]]) -> str:
+    """One sentence if releases were measured as builds of different kinds (CPU, CUDA, ROCm), else empty.
+
+    A CUDA version is no kind: each release has its own.
+    """
+    kinds: dict[str, list[str]] = {}
+    for release, found in builds.items():
+        for build in found:
+            kind = re.sub(r"[\d.]+$", "", build.removeprefix("+")) or "plain"
+            kinds.setdefault({"cu": "CUDA", "cpu": "CPU", "rocm": "ROCm"}.get(kind, kind), []).append(release)
+    if len(kinds) < 2:
+        return ""
+    few_first = sorted(kinds.items(), key=lambda item: len(item[1]))
+    told = [f"{kind} builds of {', '.join(releases)}" for kind, releases in few_first[:-1]]
+    return f"builds of different kinds are mixed: {'; '.join(told)}; {few_first[-1][0]} builds of the others"
+
+
 class Consumer(Protocol):
     """Takes the lines of a journal one by one."""
 
@@ -104,8 +131,8 @@ class NewestLines:
 
     def __init__(self, cases: Iterable[Case]) -> None:
         self.cases = {case.id: case for case in cases}
-        self.stale: set[str] = set()
-        """Ids of cases of which lines were left out, as their file has changed since."""
+        self._stale: set[CellKey] = set()
+        """Cells of which lines were left out, as their case file has changed since."""
         self._found: dict[CellKey, tuple[bool, str, Record]] = {}
         self._judged: dict[CellKey, Record] = {}
 
@@ -113,13 +140,19 @@ class NewestLines:
         """Take a line into account."""
         case = self.cases.get(record["case"])
         if case is not None and record["case_hash"] != case.hash:
-            self.stale.add(case.id)
+            self._stale.add(cell_key(record))
             return
         key, complete, started = cell_key(record), is_complete(record), record["started"]
         known = self._found.get(key)
         if known is None or (complete, started) >= known[:2]:
             self._found[key] = (complete, started, record)
             self._judged.pop(key, None)
+
+    @property
+    def stale(self) -> set[str]:
+        """Ids of cases that were edited after a cell was measured, and not measured again there since."""
+        owed = {key for key in self._stale if key not in self._found}
+        return {key.case for key in owed if any(one.name == key.check for one in self.cases[key.case].checks)}
 
     def lines(self) -> dict[CellKey, Record]:
         """The lines by cell."""

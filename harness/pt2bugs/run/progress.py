@@ -17,12 +17,21 @@ def progress_of_cells() -> Iterator[Progress]:
         yield Progress(talk=lambda text: print(text, file=sys.stderr, flush=True))
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
+    from rich.table import Column
 
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Bar(*columns, console=console, transient=True) as bar:
+    columns = (
+        TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1)),
+        BarColumn(20),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        # Cells come in bursts, one for each environment: the last few minutes tell little about the rest.
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=console, transient=True, expand=True, speed_estimate_period=600) as bar:
         task = bar.add_task("cells", total=None)
 
         def advance(record: Record) -> None:

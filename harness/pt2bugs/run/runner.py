@@ -14,6 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 
 from pt2bugs.case.cells import Cell
@@ -21,7 +22,7 @@ from pt2bugs.case.model import Case
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.words import Outcome, Verdict
 from pt2bugs.engine.client import Engine, EngineError, EngineSettings
-from pt2bugs.envs.environment import Environment, EnvironmentFailure
+from pt2bugs.envs.environment import Environment, EnvironmentFailure, Key
 from pt2bugs.envs.store import Store
 from pt2bugs.results.matrix import Results
 from pt2bugs.results.record import Record, new_record
@@ -62,6 +63,8 @@ class Runner:
         self._stopping = threading.Event()
         self._changed = threading.Condition()
         self._has_told_removed = False
+        self._needed: set[Key] = set()
+        """Environments that this run has made, or found, and not finished with."""
 
     def run(self, work: list[Work]) -> list[Work]:
         """Run everything; the same list, each with the `failure` of its environment if it had one.
@@ -78,7 +81,8 @@ class Runner:
         ahead = threading.Semaphore(jobs + 1)
         with ThreadPoolExecutor(1, "install") as installer, ThreadPoolExecutor(jobs, "job") as pool:
             environments = [
-                _EnvironmentRun(self, one, installer.submit(self._make, one, ahead), ahead.release) for one in work
+                _EnvironmentRun(self, one, installer.submit(self._make, one, ahead), partial(self._let_go, one, ahead))
+                for one in work
             ]
             running = [pool.submit(self._job, number, environments) for number in range(jobs)]
             try:
@@ -103,12 +107,18 @@ class Runner:
                 f"{folder}: cannot be written: {error.strerror}; choose another folder with --results"
             ) from None
 
+    def _let_go(self, work: Work, ahead: threading.Semaphore) -> None:
+        """An environment is finished: the next may be made, and the budget may take this one."""
+        self._needed.discard(work.target.key)
+        ahead.release()
+
     def _make(self, work: Work, ahead: threading.Semaphore) -> Environment | None:
         ahead.acquire()
         if work.target.python is not None or self._stopping.is_set():
             return None
         try:
-            return self.store.create(work.target.key, self.talk)
+            self._needed.add(work.target.key)
+            return self.store.create(work.target.key, self.talk, tuple(self._needed))
         except EnvironmentFailure as error:
             if not self._stopping.is_set():
                 work.failure = str(error)

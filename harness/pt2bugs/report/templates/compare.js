@@ -18,20 +18,21 @@ function section(change, found) {
     cell.scope = "col";
     head.append(cell);
   }
+  const columns = make("colgroup", "", make("col"), make("col"), make("col"));
   const lines = found.map(({ check, before, after }) => {
-    const link = make("a", check.name);
+    const link = make("a", check.title);
     link.href = check.href;
-    const cells = [make("td", "", link, make("br"), make("small", check.title)), make("td", before), make("td", after)];
+    const cells = [make("td", "", link, make("small", check.name)), make("td", before), make("td", after)];
     cells[1].dataset.name = "before";
     cells[2].dataset.name = "after";
     return make("tr", "", ...cells);
   });
-  const table = make("table", "", make("thead", "", head), make("tbody", "", ...lines));
-  table.className = "plain";
+  const table = make("table", "", columns, make("thead", "", head), make("tbody", "", ...lines));
+  table.className = "plain pairs";
   const scroll = make("div", "", table);
   scroll.className = "scroll short";
   const element = make("details", "", make("summary", `${change} (${found.length})`), scroll);
-  element.className = "change";
+  element.className = `change is-${change.replaceAll(" ", "-")}`;
   element.dataset.change = change;
   element.open = !data.quiet.includes(change);
   return element;
@@ -49,6 +50,7 @@ function show() {
   document.getElementById("shown").textContent = `torch ${a} to ${b}, ${data.checks.length} checks: ${counts}`;
   const filled = [...groups].filter(([, found]) => found.length);
   document.getElementById("changes").replaceChildren(...filled.map(([change, found]) => section(change, found)));
+  document.querySelector("#again code").textContent = `pt2bugs compare ${a} ${b} --offline`;
   history.replaceState(null, "", `?${new URLSearchParams({ a, b })}`);
 }
 

@@ -6,12 +6,15 @@ const form = document.getElementById("filters");
 const where = document.getElementById("where");
 const releases = [...table.tHead.rows[0].cells].slice(1).map((cell) => cell.textContent);
 
-const rows = [...table.querySelectorAll("tbody tr[data-anchor]")].map((element) => {
+const failures = JSON.parse(document.getElementById("texts").textContent);
+
+const rows = [...table.querySelectorAll("tbody tr[data-anchor]")].map((element, at) => {
   const [head, ...cells] = element.cells;
+  const words = `${head.textContent} ${element.dataset.words} ${element.dataset.component}`.toLowerCase();
   return {
     element,
     facts: element.dataset,
-    text: `${head.textContent} ${element.dataset.words} ${element.dataset.component}`.toLowerCase(),
+    text: `${words} ${failures[at]}`,
     verdicts: cells.map((cell) => cell.className),
   };
 });
@@ -35,9 +38,20 @@ function apply() {
   });
   for (const body of table.tBodies) body.hidden = [...body.rows].slice(1).every((row) => row.hidden);
   count(shown);
+  tellNothing(shown, wanted);
   if (current.closest("[hidden]")) makeCurrent(shown.length ? shown[0].element.cells[1] : current);
   const query = new URLSearchParams(Object.entries(wanted).filter(([, value]) => value)).toString();
   history.replaceState(null, "", (query ? `?${query}` : location.pathname) + location.hash);
+}
+
+function tellNothing(shown, wanted) {
+  document.getElementById("nothing").hidden = shown.length > 0;
+  table.parentElement.hidden = shown.length === 0;
+  const names = [...form.elements].filter((field) => wanted[field.name]).map((field) => {
+    const label = field.labels[0].firstChild.textContent.trim().toLowerCase();
+    return `${label} “${field.selectedOptions?.[0].textContent ?? field.value}”`;
+  });
+  document.getElementById("wanted").textContent = names.join(", ");
 }
 
 function count(shown) {
@@ -67,6 +81,7 @@ function restore() {
   apply();
 }
 
+document.getElementById("clear").addEventListener("click", () => form.reset());
 form.addEventListener("input", apply);
 form.addEventListener("change", apply);
 form.addEventListener("submit", (event) => event.preventDefault());
@@ -145,6 +160,13 @@ for (const kind of ["mouseover", "focusin"]) {
     if (kind === "focusin") makeCurrent(cell);
   });
 }
+
+// On a phone the choices are folded away, unless one of them is in use.
+const choices = form.querySelector("details.more");
+const isNarrow = matchMedia("(max-width: 640px)");
+const chosen = [...new URLSearchParams(location.search).keys()].some((name) => name !== "q");
+choices.open = !isNarrow.matches || chosen;
+isNarrow.addEventListener("change", () => { choices.open = !isNarrow.matches; });
 
 form.hidden = false;
 makeCurrent(current);

@@ -1,0 +1,36 @@
+// What every page has: the result that the address names is opened, and buttons copy what stands beside them.
+"use strict";
+
+function reveal() {
+  const named = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const line = named?.closest("details.cell");
+  if (!line) return;
+  for (const one of document.querySelectorAll("details.cell.named")) one.classList.remove("named");
+  line.classList.add("named");
+  line.open = true;
+  line.scrollIntoView({ block: "start" });
+}
+
+async function copy(button) {
+  const text = button.parentElement.querySelector("code").textContent;
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    // A page from the file system may have no clipboard: select the text, so that a key copies it.
+    getSelection().selectAllChildren(button.parentElement.querySelector("code"));
+    button.textContent = document.execCommand("copy") ? "Copied" : "Selected";
+    return;
+  }
+  button.textContent = "Copied";
+}
+
+for (const button of document.querySelectorAll("button.copy")) {
+  button.hidden = false;
+  button.setAttribute("aria-label", "Copy");
+  button.addEventListener("click", () => {
+    copy(button).then(() => setTimeout(() => { button.textContent = "Copy"; }, 1500));
+  });
+}
+
+addEventListener("hashchange", reveal);
+reveal();

@@ -1,0 +1,59 @@
+"""What a run would cost: cells, environments, disk and time, from what the journal and the environments here say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import mean, median
+
+from pt2bugs.envs.environment import Key
+from pt2bugs.envs.store import Store
+from pt2bugs.results.matrix import CellKey
+from pt2bugs.results.record import Record
+from pt2bugs.run.schedule import Work
+
+CELL_S = 1.0
+"""Seconds that a cell is taken to last where the journal has never seen any."""
+INSTALL_S, INSTALL_BYTES = 90.0, 5 << 30
+"""What an environment is taken to cost where none was made here yet: a CUDA build from the default index."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """`made` and `unmade` are the environments of the run that exist and that would be installed.
+
+    `disk` is in bytes, without what wheels share; `seconds` of wall time, installations included.
+    """
+
+    cells: int
+    made: Sequence[Key]
+    unmade: Sequence[Key]
+    disk: int
+    seconds: float
+
+
+def estimate(work: Sequence[Work], store: Store, lines: Mapping[CellKey, Record], jobs: int) -> Estimate:
+    """What running this work would cost, `jobs` cells at once."""
+    keys = [one.target.key for one in work if one.target.python is None]
+    made = [key for key in keys if store.find(key) is not None]
+    unmade = [key for key in keys if key not in made]
+    size, seconds = store.cost_of_one() or (INSTALL_BYTES, INSTALL_S)
+    durations = _durations(lines)
+    usual = median(durations.values()) if durations else CELL_S
+    body = sum(durations.get(cell.key, usual) for one in work for cell in one.cells)
+    return Estimate(
+        cells=sum(len(one.cells) for one in work),
+        made=made,
+        unmade=unmade,
+        disk=size * len(unmade),
+        # Installations go on beside the cells, but the first is waited for.
+        seconds=max(body / max(1, jobs), seconds * len(unmade)) + (seconds if unmade else 0),
+    )
+
+
+def _durations(lines: Mapping[CellKey, Record]) -> dict[tuple[str, str, str, str], float]:
+    """Seconds of each check on its device and backend: the mean over the releases that have it."""
+    found: dict[tuple[str, str, str, str], list[float]] = {}
+    for key, record in lines.items():
+        found.setdefault(key[:4], []).append(record["duration_s"])
+    return {cell: mean(seconds) for cell, seconds in found.items()}

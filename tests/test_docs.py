@@ -1,0 +1,90 @@
+"""The documents: every command in them is one, those that only read results are run, links lead somewhere."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pt2bugs.cli import COMMANDS, command_parser, main
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+READING = ("compare", "bisect", "matrix", "export", "report", "list", "corpus")
+"""Commands that are run here on the committed results, `compare` and `bisect` where they are asked `--offline`."""
+
+
+def commands() -> Iterator[tuple[str, str]]:
+    """The page and text of every `pt2bugs` command: in blocks of shell, and alone in a code span."""
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for block in re.findall(r"```(?:sh|console)\n(.*?)```", text, re.DOTALL):
+            for line in block.replace("\\\n", " ").splitlines():
+                line = line.removeprefix("$ ").partition("  #")[0].strip()
+                if line.startswith("pt2bugs "):
+                    yield page.name, line.partition(" > ")[0]
+        if page.name == "README.md":
+            for line in re.findall(r"`(pt2bugs [a-z]+ [^`]+)`", text):
+                yield page.name, line
+
+
+ALL = sorted(set(commands()))
+
+
+@pytest.mark.parametrize(("page", "line"), ALL)
+def test_a_command_is_one(page: str, line: str) -> None:
+    words = shlex.split(line)
+    if words[1] in ("plan", "merge") and words[1] not in COMMANDS:
+        pytest.skip("a command of a later version")
+    parser, _ = command_parser(words[1])
+    _, rest = parser.parse_known_args(words[2:])
+    assert [word for word in rest if word.startswith("-")] == []
+
+
+def is_read(line: str) -> bool:
+    words = shlex.split(line)
+    on_results = words[1] in READING and "/elsewhere" not in line and "parquet" not in line
+    return on_results and (words[1] not in ("compare", "bisect") or "--offline" in words)
+
+
+@pytest.mark.parametrize(("page", "line"), [one for one in ALL if is_read(one[1])])
+def test_a_command_that_reads_results_works(
+    page: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "cases").symlink_to(ROOT / "cases")
+    (tmp_path / "results").symlink_to(ROOT / "results")
+    (tmp_path / "docs").mkdir()
+    cookbook = (ROOT / "docs" / "cookbook.md").read_text(encoding="utf-8")
+    (entry,) = re.findall(r"```toml\n(.*?)```", cookbook, re.DOTALL)
+    (tmp_path / "accepted.toml").write_text(entry)
+    monkeypatch.chdir(tmp_path)
+    # 3: nothing has such a verdict today.
+    assert main(shlex.split(line)[1:]) in ((0, 1, 3) if "--verdict" in line else (0, 1))
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_the_page_of_the_commands_is_up_to_date() -> None:
+    path = ROOT / "docs" / "make_commands.py"
+    spec = importlib.util.spec_from_file_location("make_commands", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert (ROOT / "docs" / "commands.md").read_text(encoding="utf-8") == module.page(), "python docs/make_commands.py"
+
+
+def test_the_picture_of_the_readme_is_up_to_date(tmp_path: Path) -> None:
+    where = ["--cases", str(ROOT / "cases"), "--results", str(ROOT / "results")]
+    assert main(["matrix", "--summary", str(tmp_path / "bugs.svg"), *where]) == 0
+    drawn = (tmp_path / "bugs.svg").read_text()
+    assert (ROOT / "docs" / "bugs.svg").read_text() == drawn, "pt2bugs matrix --summary docs/bugs.svg"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
+        if not re.match(r"\w+:", target):
+            assert (page.parent / target).exists(), target
