@@ -221,4 +221,3 @@ def test_compare_takes_the_backend_and_accepts_what_is_known(vendor: Vendor) -> 
     assert "accepts 1 of the 1 that break" in known.stderr
     bisected = vendor.run("bisect", "own", *with_it, "--offline", "--json")
     assert '"backend": "mine"' in bisected.stdout, bisected.stderr
-    assert "introduced" in bisected.stdout
