@@ -191,7 +191,7 @@ class _Interpreters:
         """
         target: Target = self._targets[release]
         if target.python is not None:
-            return target.python
+            return target.python.absolute()
         return Store(package_sources(self._options)).create(target.key, say).python
 
 
