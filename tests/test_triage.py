@@ -107,6 +107,8 @@ def test_the_whole_of_it(bench: Bench) -> None:
     report = (bench.out / "report.md").read_text()
     assert "cannot compile double" in report
     assert "does not fail as the program does" not in report
+    assert '  File "torch/__init__.py", line' in report
+    assert "run_redirected" not in report
     for file in bench.out.rglob("*"):
         if file.is_file():
             assert str(bench.folder) not in file.read_text()

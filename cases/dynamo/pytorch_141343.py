@@ -33,9 +33,7 @@ def inverse(value):
 def test_scalar_stays_a_scalar(backend: str) -> None:
     value = np.float64(8.0)
     actual, expected = torch.compile(inverse, backend=backend)(value), inverse(value)
-    assert type(actual) is type(expected), (
-        f"result is a {type(actual).__name__}, not a {type(expected).__name__}"
-    )
+    assert type(actual) is type(expected), f"result is a {type(actual).__name__}, not a {type(expected).__name__}"
     assert actual == expected, actual
 
 

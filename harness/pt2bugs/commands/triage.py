@@ -193,7 +193,7 @@ class _Interpreters:
         """
         target: Target = self._targets[release]
         if target.python is not None:
-            return target.python
+            return target.python.absolute()
         return open_store(self._options).create(target.key, say).python
 
 

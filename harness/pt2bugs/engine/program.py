@@ -97,9 +97,10 @@ def run_redirected(request: Mapping[str, Any], pipe: ReportPipe) -> None:
         seen = observe_exception(failure, path)
         if seen.outcome is Outcome.TIMEOUT:
             seen.error_type, seen.message = "", f"still running after its timeout of {request['timeout_s']:g} s"
+    lines = _own_lines(failure, path)
     report = {
         "observation": seen.as_dict(),
-        "text": render(failure) if failure is not None else "",
+        "text": render(_from_the_program_on(failure, path)) if failure is not None else "",
         "entered": entries.kinds,
         "backends": entries.backends,
         "own_backend": entries.own,
@@ -107,7 +108,7 @@ def run_redirected(request: Mapping[str, Any], pipe: ReportPipe) -> None:
         "absent": entries.absent,
         "disabled": entries.disabled,
         "handled": handled.seen if handled is not None else [],
-        "lines": _own_lines(failure, path),
+        "lines": lines,
         "stdout": "".join(printed),
         **_counts(),
     }
@@ -163,6 +164,14 @@ def _kept_stdout(*, asked: bool) -> Iterator[list[str]]:
         os.lseek(file, 0, os.SEEK_SET)
         printed.append(os.read(file, STDOUT_LIMIT).decode("utf-8", "backslashreplace"))
         os.close(file)
+
+
+def _from_the_program_on(failure: BaseException, path: str) -> BaseException:
+    """The exception with a traceback that begins in the program, as a reader of it knows it."""
+    tb = failure.__traceback__
+    while tb is not None and tb.tb_frame.f_code.co_filename != path:
+        tb = tb.tb_next
+    return failure.with_traceback(tb) if tb is not None else failure
 
 
 def _own_lines(failure: BaseException | None, path: str) -> list[int]:

@@ -83,15 +83,14 @@ def gather(
         with tempfile.TemporaryDirectory(prefix="pt2bugs-artifacts-") as scratch:
             env = {name: value.replace("@", scratch) for name, value in plan.env.items()}
             trial = lab.run(program.path, redirect, env=env, fresh=True)
+            problem = f"torch wrote nothing ({trial.observation.summary[:120]})"
             if plan.name == "minifier":
                 _run_launchers(lab, Path(scratch))
             if plan.name == "tlparse":
                 problem = _render(Path(scratch))
-                if problem:
-                    missing.append(f"tlparse: {problem}")
             found = list(_keep(lab, program, Path(scratch), folder / plan.name, MAX_TOTAL - _size(kept)))
-        if not found:
-            missing.append(f"{plan.name}: torch wrote nothing ({trial.observation.summary[:120]})")
+        if problem and (not found or plan.name == "tlparse"):
+            missing.append(f"{plan.name}: {problem}")
         kept += found
     return kept, missing
 

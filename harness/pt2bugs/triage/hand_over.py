@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,6 +39,9 @@ TEST_FILES = {
     "quantization": ("test/quantization/pt2e/test_quantize_pt2e.py", "oncall: quantization"),
 }
 """The test file of PyTorch that a component's tests belong to, and its owner."""
+_NO_BACKSLASH = str.maketrans({"\\": "/"})
+_NO_DOCSTRING = str.maketrans({"\\": "/", '"': "'"})
+"""What would end a docstring, or escape in it."""
 ISSUE = "https://github.com/pytorch/pytorch/issues"
 
 
@@ -139,8 +143,8 @@ def case_text(
         "# ///",
     ]
     doc = [
-        f'"""{title}.'.replace("\\", "\\\\"),
-        f"Found by triage on torch {torch}: {said.why}.".replace("\\", "\\\\").replace('"""', "'''"),
+        f'"""{title}.'.translate(_NO_BACKSLASH),
+        *textwrap.wrap(f"Found by triage on torch {torch}: {said.why}.".translate(_NO_DOCSTRING), 110),
         "Correct: the program ends without an exception, as it does without the compiler.",
         '"""',
     ]

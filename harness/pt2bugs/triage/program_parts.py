@@ -51,7 +51,18 @@ def split(source: str) -> Parts:
         else:
             inner.append(_text(lines, node))
             bound += _bound(node)
-    return Parts("\n".join(outer), "\n".join(inner) or "pass", tuple(dict.fromkeys(bound)))
+    return Parts(_joined(outer), "\n".join(inner) or "pass", tuple(dict.fromkeys(bound)))
+
+
+def _joined(statements: list[str]) -> str:
+    """Statements of a module, with blank lines around functions and classes."""
+    text = ""
+    spaced = False
+    for statement in statements:
+        block = statement.startswith(("def ", "class ", "@", "async def "))
+        text += "" if not text else "\n\n\n" if block or spaced else "\n"
+        text, spaced = text + statement, block
+    return text
 
 
 def _is_quiet(node: ast.stmt) -> bool:

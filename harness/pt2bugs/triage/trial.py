@@ -89,6 +89,7 @@ class Laboratory:
         self._engine = Engine(EngineSettings(python=self.python, targets=(("cpu", "inductor"),)))
         self._worker: Worker | None = None
         self._normalizer = Normalizer({})
+        self._packages: list[str] = []
 
     def start(self) -> dict[str, Any]:
         """Import torch there, and return the facts of it.
@@ -98,6 +99,7 @@ class Laboratory:
         """
         self.facts = self._engine.start()
         self._normalizer = Normalizer(self.facts["paths"])
+        self._packages = [folder for folder, word in self.facts["paths"].items() if not word]
         self._worker = self._worker or self._engine.open()
         return self.facts
 
@@ -124,6 +126,9 @@ class Laboratory:
 
     def hide(self, text: str, path: Path) -> str:
         """A text as it may be written: without paths of this machine and without secrets."""
+        # An environment may lie below the folder of the program: the longer path goes first.
+        for folder in self._packages:
+            text = text.replace(folder, "")
         return redact(self._normalizer.hide(text, path))
 
     def run(
