@@ -12,7 +12,8 @@ import tempfile
 from pathlib import Path
 
 from measure import best, row, run, start
-from overhead import write_cases
+
+from cases import write_cases
 
 IMPORTS = "import torch, torch._dynamo, torch._inductor.compile_fx"
 

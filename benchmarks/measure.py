@@ -45,7 +45,8 @@ def run(command: Sequence[str], accept: Iterable[int] = (0,), env: dict[str, str
         text=True,
         errors="replace",
     ) as process:
-        assert process.stderr is not None
+        if process.stderr is None:
+            raise SystemExit("the program was started without a pipe")
         words = process.stderr.read()
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)

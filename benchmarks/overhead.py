@@ -1,82 +1,90 @@
-"""What the harness adds to a cell, against a bare fork, exit and wait of the same parent.
+"""What the engine adds to a cell, against a bare fork, exit and wait of the same process.
 
-The cells are checks that do nothing. Before each, the zygote forks a child that only exits: both are measured in
-turn, by a parent of the same size on the same machine at the same time.
+This process imports torch and the compiler as a zygote does, and is the supervisor of its own cells: the two are
+measured in turn, on the same parent. A cell here is all that the engine does for one: its fork, session, output file,
+limits, pipe, the import of the case file, the check, the report, and the end of whatever it left.
 """
 
 from __future__ import annotations
 
-import json
 import os
+import socket
 import statistics
 import sys
 import tempfile
-from datetime import datetime
+import time
 from pathlib import Path
 
-from measure import ROOT, row, run, start
-from pt2bugs.run.runner import HUGE_PAGES
+from measure import row, start
+from pt2bugs.engine import linux
+from pt2bugs.engine.check import GRAPHS, freeze, remember_originals
+from pt2bugs.engine.child import BODIES, body_of
+from pt2bugs.engine.environment import HUGE_PAGES
+from pt2bugs.engine.linux import Descendants, Standing
+from pt2bugs.engine.protocol import Limits
+from pt2bugs.engine.supervisor import GRACE, Supervisor
+from pt2bugs.engine.warmup import prepare
 
-CASE = '''\
-# /// script
-# requires-python = ">=3.10"
-# dependencies = ["torch"]
-# [tool.pt2bugs]
-# issue = "https://example.org/issues/NUMBER"
-# title = "Nothing"
-# component = "inductor"
-# symptom = "crash"
-# compiles = false
-# ///
-"""Nothing."""
+from cases import write_cases
+
+LIMITS = Limits(timeout_s=60, memory_mib=4096)
 
 
-def test_nothing():
-    pass
-'''
+def supervisor(folder: Path) -> Supervisor:
+    """This process as a supervisor, with all imported that a zygote imports."""
+    prepare({"threads": 1, "targets": [["cpu", "inductor"]]}, folder)
+    for kind in BODIES:
+        body_of(kind)
+    GRAPHS.watch()
+    remember_originals()
+    freeze()
+    linux.adopt_orphans()
+    _, control = socket.socketpair()
+    return Supervisor(control, folder, "cell-0", Descendants(namespace=False), [], Standing.now(), GRACE)
 
 
-def write_cases(folder: Path, count: int) -> Path:
-    """A folder of case files, each with one check that does nothing, on Inductor."""
-    cases = folder / "cases"
-    cases.mkdir()
-    for number in range(count):
-        (cases / f"nothing_{number:04}.py").write_text(CASE.replace("NUMBER", str(number)))
-    return cases
+def bare_fork() -> float:
+    """Seconds of a fork, an exit and a wait."""
+    began = time.perf_counter()
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)
+    return time.perf_counter() - began
 
 
 def main() -> None:
     options = start(__doc__, ("--cells", int, 200, "cells"))
+    if os.environ.get("GLIBC_TUNABLES") != HUGE_PAGES:
+        # As every engine starts. Huge pages make forks cheaper, the bare ones too.
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "GLIBC_TUNABLES": HUGE_PAGES})
     with tempfile.TemporaryDirectory(prefix="pt2bugs-benchmark-") as name:
-        cases = write_cases(Path(name), options.cells)
-        journal, forks = Path(name, "journal.jsonl"), Path(name, "forks")
-        # As `pt2bugs run` starts its processes. Huge pages make forks cheaper, the bare ones too.
-        command = [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, "-p", "no:cacheprovider"]
-        command += ["-p", "pytest_timeout", "-p", "harness.plugin", "-p", "bare_fork"]
-        env = {
-            "PT2BUGS_BARE_FORKS": str(forks),
-            "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), str(ROOT)]),
-            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-            "GLIBC_TUNABLES": HUGE_PAGES,
-        }
-        run([*command, str(cases), "--journal", str(journal)], env=env)
-        records = [json.loads(line) for line in journal.read_bytes().splitlines()]
-        # The canary had a fork too, before the first cell.
-        bare = [float(text) for text in forks.read_text().split()][-len(records) :]
-    assert [record["outcome"] for record in records] == ["pass"] * options.cells
-    starts = [datetime.fromisoformat(record["started"].replace("Z", "+00:00")).timestamp() for record in records]
-    spans = zip(starts, starts[1:], bare, records, strict=False)
-    # From one start to the next, less the bare fork in between and the body.
-    cells = [after - before - fork - record["duration_s"] for before, after, fork, record in spans]
-    ours, theirs = statistics.median(cells), statistics.median(bare)
+        one = supervisor(Path(name))
+        (path,) = write_cases(Path(name), 1).iterdir()
+        request = {
+            "kind": "check", "path": str(path), "check": "test_nothing", "arguments": {}, "device": "cpu",
+            "threads": 1, "timeout_s": LIMITS.timeout_s, "compiles": False,
+        }  # fmt: skip
+
+        def cell() -> float:
+            began = time.perf_counter()
+            ended = one._run(request, LIMITS)
+            seconds = time.perf_counter() - began
+            if ended.frames["report"]["observation"]["outcome"] != "pass":
+                raise SystemExit(f"a check that does nothing did not pass: {ended}")
+            one._folder.renew()
+            return seconds
+
+        pairs = [(bare_fork(), cell()) for _ in range(options.cells + 5)][5:]
+    bare, cells = (statistics.median(column) for column in zip(*pairs, strict=True))
     # Of neighbours: the machine's own ups and downs last longer than a pair.
-    ratio = statistics.median(cell / fork for cell, fork in zip(cells, bare, strict=False))
+    ratio = statistics.median(theirs / ours for ours, theirs in pairs)
     row(
         f"overhead of a cell, median of {options.cells}",
-        f"{1000 * ours:.1f} ms",
-        f"fork, exit, wait of the same parent: {1000 * theirs:.1f} ms",
+        f"{1000 * cells:.1f} ms",
+        f"fork, exit, wait of the same parent: {1000 * bare:.1f} ms",
         f"1 / {ratio:.2f}",
-        "1 / 1.5",
+        "1 / 1.2",
     )
 
 
