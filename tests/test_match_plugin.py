@@ -46,20 +46,8 @@ def run(team: Path, *options: str, torch: str = "2.0.1") -> str:
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: torch\nVersion: {torch}+cpu\n")
     program = f"import sys, pytest; sys.path.insert(0, {str(team / 'lib')!r}); code = pytest.main(sys.argv[1:])\n"
     program += "print('read the journal:', 'pt2bugs.triage.answer' in sys.modules, 'code:', int(code))"
-    command = [
-        sys.executable,
-        "-c",
-        program,
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:hypothesispytest",
-        "-c",
-        "/dev/null",
-        "--rootdir",
-        str(team),
-    ]
+    command = [sys.executable, "-c", program, "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest"]
+    command += ["-c", "/dev/null", "--rootdir", str(team)]
     done = subprocess.run(
         [*command, *options, str(team / "test_team.py")], cwd=team, capture_output=True, text=True, check=False
     )

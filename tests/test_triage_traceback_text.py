@@ -131,7 +131,7 @@ Cell In[3], line 4
       2 f = torch.compile(g)
 ----> 4 f(x)
 
-File ~/venv/lib/python3.11/site-packages/torch/_dynamo/eval_frame.py:655, in _TorchDynamoContext.__call__.<locals>._fn(*args, **kwargs)
+File ~/venv/site-packages/torch/_dynamo/eval_frame.py:655, in _TorchDynamoContext.__call__.<locals>._fn(*args, **kwargs)
     654 try:
 --> 655     return fn(*args, **kwargs)
 
@@ -195,15 +195,18 @@ def test_faulthandler() -> None:
     assert [frame.function for frame in failure.frames][-2:] == ["boom", "<module>"]
 
 
-def test_real_chains() -> None:
-    """What Python prints here and now, contexts and causes and a message of several lines."""
+def _raise_from_a_cause() -> None:
     try:
-        try:
-            raise KeyError("a")
-        except KeyError as error:
-            raise RuntimeError("b\n\nc") from error
-    except RuntimeError as error:
-        text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+        dict[str, int]()["a"]
+    except KeyError as error:
+        raise RuntimeError("b\n\nc") from error
+
+
+def test_real_chains() -> None:
+    """What Python prints here and now: a cause, and a message of several lines."""
+    with pytest.raises(RuntimeError) as caught:
+        _raise_from_a_cause()
+    text = "".join(traceback.format_exception(caught.type, caught.value, caught.tb))
     assert [(one.type, one.message) for one in only(text).chain] == [("RuntimeError", "b\n\nc"), ("KeyError", "'a'")]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import re
 import sys
 from collections.abc import Sequence
@@ -53,7 +54,7 @@ def run(options: Options) -> int:
     text = _read(options.file)
     if not torch and (told := _COLLECT_ENV.search(text)):
         torch = _public(told[1])
-    known = KnownBugs.load(open_results(options), load_cases(corpus_roots(options.cases), warn), warn)
+    known = _known_bugs(options)
     found = known.recognize(text, torch)
     if not found:
         raise InputError(
@@ -68,6 +69,15 @@ def run(options: Options) -> int:
     count = sum(one.is_known for one in found)
     say(f"{count} of {len(found)} known" if len(found) > 1 else "known" if count else "not known")
     return OK if is_known else UNEXPECTED
+
+
+def _known_bugs(options: Options) -> KnownBugs:
+    # Everything made here stays until the answer: collecting garbage meanwhile costs a fifth of the time.
+    gc.disable()
+    try:
+        return KnownBugs.load(open_results(options), load_cases(corpus_roots(options.cases), warn), warn)
+    finally:
+        gc.enable()
 
 
 def _print_json(found: Sequence[Recognized], known: KnownBugs, torch: str, *, is_known: bool) -> None:

@@ -118,7 +118,7 @@ class Matcher:
         score = self._score(bug, clue, likeness, place_score, is_said=bool(clue.words) or not _is_silent(signatures))
         try:
             fits = self._fits(bug, failure, clue)
-            why = fits and self._why(bug, clue, likeness, agree, is_own=is_own)
+            why = fits and self._why(bug, clue, likeness, agree, is_own=is_own, is_seen=bool(signatures))
         except PatternTimeout:
             return None
         if why:
@@ -143,25 +143,28 @@ class Matcher:
     def _fits(self, bug: Bug, failure: Failure, clue: _Clue) -> bool:
         """Whether the documented identity fits, however little it says."""
         return (
-            (bug.error is None or (bool(clue.type) and _same_type(bug.error, clue.type)))
+            (bug.outcome is not Outcome.TIMEOUT or "timeout" in f"{clue.type} {clue.message[:200]}".lower())
+            and (bug.error is None or (bool(clue.type) and _same_type(bug.error, clue.type)))
             and (bug.signal is None or bug.signal == failure.signal)
             and (bug.match is None or search(bug.match, clue.message))
             and (bug.frame is None or search(bug.frame, clue.frames))
             and (bug.output is None or search(bug.output, clue.text))
         )
 
-    def _why(self, bug: Bug, clue: _Clue, likeness: float, agree: int, *, is_own: bool) -> str:
+    def _why(self, bug: Bug, clue: _Clue, likeness: float, agree: int, *, is_own: bool, is_seen: bool) -> str:
         """What makes a fitting identity certain; empty if it could be anybody's failure."""
         what = bug.error or bug.signal or str(bug.outcome)
         if is_own:
             return f"{what} from a line of its program"
+        if bug.outcome in (Outcome.TIMEOUT, Outcome.OOM):
+            # Where a program was when its time or memory was over is chance.
+            return ""
         if bug.match and self._says_enough(bug, clue, likeness):
             return f"{what} matching {bug.match!r}"
-        if bug.frame or (bug.output and not _is_ordinary(bug.output)):
+        if bug.output and not _is_ordinary(bug.output):
             return bug.identity
-        # Where a program was when its time or memory was over is chance.
-        is_by_chance = bug.outcome in (Outcome.TIMEOUT, Outcome.OOM)
-        return f"{what} from its torch frames" if agree and not is_by_chance else ""
+        # A documented frame may be a whole folder. The journal knows which frames are those of this bug alone.
+        return f"{what} from its torch frames" if agree or (bug.frame and not is_seen) else ""
 
     @staticmethod
     def _says_enough(bug: Bug, clue: _Clue, likeness: float) -> bool:
