@@ -87,6 +87,8 @@ def run(options: Options) -> int:
     known = _read_baseline(options)
     corpus, cases = select_cases(options)
     reach = reach_of(options.name, options.packages, options.imports, options.not_claimed)
+    if reach.known and reach.known.broken:
+        warn(f"{options.name}: is known not to run: {reach.known.broken}")
     cells = on_its_device(_cells(options, cases, [options.name]), {options.name: reach})
     references = _cells(options, cases, [name for name in REFERENCES if name != options.name])
     if not cells:
