@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from fake_torch import build_wheels, serve_index, write_torch
 from pt2bugs.cli import main
+from suite import case_text
 
 KEYS = {
     "outcome", "identity", "rate", "ladder", "first_failing", "class", "component", "known", "releases", "artifacts",
@@ -295,6 +296,25 @@ def test_releases_from_an_index(bench: Bench, tmp_path: Path, monkeypatch: pytes
         assert "Fixed in torch 2.33.0" in (bench.out / "report.md").read_text()
         assert '# torch = ">=2.31.0,<2.33.0"' in (bench.out / "case.py").read_text()
         assert main(["triage", str(path), "--torch", "2.30.0", "--torch", "2.33.0", *arguments]) == 0
+
+
+def test_a_known_bug(bench: Bench) -> None:
+    identity = {"outcome": "raise", "error": "torch._dynamo.exc.InternalTorchDynamoError"}
+    bug = {"torch": ">=2.80", **identity, "match": "cannot compile double in any known way"}
+    text = case_text("import torch\ndef test_it(): torch.compile(len)\n", bugs=[bug], title="Doubles do not compile")
+    (bench.folder / "cases" / "known_bug.py").write_text(text)
+    path = bench.program(
+        """
+        import torch
+
+        def double(x):
+            raise torch._dynamo.exc.InternalTorchDynamoError("cannot compile double in any known way") from None
+
+        torch.compile(double)(1)
+        """
+    )
+    answer = bench.answer(str(path), "--times", "1", "--skip", "minimize", "--skip", "artifacts")
+    assert [(one["case"], one["kind"]) for one in answer["known"]] == [("known_bug", "identity")]
 
 
 def test_verify_needs_a_triage(bench: Bench) -> None:

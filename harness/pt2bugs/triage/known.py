@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from pt2bugs.case.corpus import load_cases
 from pt2bugs.case.expectation import public
 from pt2bugs.results.matrix import Results
+from pt2bugs.triage.answer import KnownBugs
 from pt2bugs.triage.reproduce import Reproduction
 
 
@@ -18,12 +18,7 @@ def known_bugs(
     found: Reproduction, torch: str, cases: Sequence[Path], results: Path, warn: Callable[[str], None]
 ) -> list[dict[str, Any]]:
     """The matches, best first, as `pt2bugs match --json` has them."""
-    try:
-        answer: Any = importlib.import_module("pt2bugs.triage.answer")
-    except ImportError:
-        warn("this installation has no `match`: whether the failure is known was not asked")
-        return []
-    known = answer.KnownBugs.load(Results(results), load_cases(cases, warn), warn)
+    known = KnownBugs.load(Results(results), load_cases(cases, warn), warn)
     release = public(torch)
     for one in known.recognize(text_of(found), release):
         if one.matches:
