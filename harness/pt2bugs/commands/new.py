@@ -38,7 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--from", dest="script", type=Path, metavar="SCRIPT", help="the program, or the folder that `triage -o` left"
     )
     parser.add_argument("--title", default="", help="the bug in one line")
-    parser.add_argument("--component", default="", choices=COMPONENTS, metavar="NAME", help="the layer that has the bug")
+    parser.add_argument(
+        "--component", default="", choices=COMPONENTS, metavar="NAME", help="the layer that has the bug"
+    )
     parser.add_argument("--symptom", default="", choices=SYMPTOMS, metavar="NAME", help="how it shows")
     parser.add_argument(
         "--cases", type=Path, default=Path("cases"), metavar="DIR", help="the corpus (default: ./cases)"
