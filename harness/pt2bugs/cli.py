@@ -42,6 +42,7 @@ COMMANDS = {
     "check": "is this a good case: header, program, identity, releases",
     "bless": "rewrite the bug entries of headers from the journal",
     "envs": "the environments, their size, and a disk budget",
+    "doctor": "whether this machine can run the suite, and what to do where not",
 }
 """Name of the module in `pt2bugs.commands`, and its help."""
 

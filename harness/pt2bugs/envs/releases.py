@@ -102,13 +102,8 @@ def _python_of(tag: Tag) -> str | None:
 
 
 def _index_filenames(endpoint: str) -> list[str]:
-    try:
-        from pypi_simple import PyPISimple
-        from requests import RequestException
-    except ImportError:
-        raise ReleaseError(
-            "to ask the package index for torch releases takes more packages: pip install 'pt2bugs[run]'"
-        ) from None
+    from pypi_simple import PyPISimple
+    from requests import RequestException
 
     try:
         with PyPISimple(endpoint) as client:

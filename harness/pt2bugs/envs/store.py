@@ -290,15 +290,9 @@ class Store:
 
 @contextlib.contextmanager
 def _locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
-    """Hold a lock between processes; without `wait` it yields False where another process holds it.
+    """Hold a lock between processes; without `wait` it yields False where another process holds it."""
+    from filelock import FileLock, Timeout  # not there where results are only read
 
-    Raises:
-        EnvironmentFailure: the package that locks is not installed.
-    """
-    try:
-        from filelock import FileLock, Timeout  # reading results takes none
-    except ImportError:
-        raise EnvironmentFailure("environments take more packages: pip install 'pt2bugs[run]'") from None
     lock = FileLock(path, timeout=-1 if wait else 0)
     try:
         lock.acquire()

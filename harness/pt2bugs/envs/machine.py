@@ -1,0 +1,119 @@
+"""Whether this machine can run the suite: what it takes, whether it is there, and what to do where it is not."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from pt2bugs.engine.environment import cell_environment
+from pt2bugs.engine.folders import cache_home
+from pt2bugs.engine.linux import enter_namespace
+from pt2bugs.envs.size import format_size
+
+ENVIRONMENT_BYTES = 7 << 30
+"""More than the largest environment that was measured: torch 2.10.0 with CUDA takes 6.8 GiB."""
+PYTHONS = ("3.10", "3.11", "3.12", "3.13")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that a run takes. `is_fine` None: it is not needed by everybody, or only to be known."""
+
+    name: str
+    is_fine: bool | None
+    seen: str
+    remedy: str = ""
+
+
+def findings(environ: Mapping[str, str]) -> Iterator[Finding]:
+    """What this machine has, one by one."""
+    yield _compiler(environ)
+    yield _namespaces()
+    uv = _uv()
+    yield Finding("uv", True, uv) if uv else Finding("uv", False, "not installed", "pip install 'pt2bugs[run]'")
+    yield _pythons(uv)
+    yield _disk()
+    yield _gpu()
+    _, removed = cell_environment(environ, threads=1, keeps_python_path=False, extra={})
+    words = "they steer torch or Python, so cells do not get them; nothing is to be done"
+    yield Finding(
+        "variables", None if removed else True, ", ".join(removed) or "none in the way", words if removed else ""
+    )
+
+
+def _compiler(environ: Mapping[str, str]) -> Finding:
+    name = environ.get("CXX") or "g++"
+    path = shutil.which(name)
+    if path is None:
+        remedy = "install it (apt-get install g++), or name another with CXX; Inductor compiles C++ on the CPU"
+        return Finding("C++ compiler", False, f"{name} is not there", remedy)
+    return Finding("C++ compiler", True, _first_line([path, "--version"]) or path)
+
+
+def _namespaces() -> Finding:
+    """Tried in a child: a process that has entered one cannot leave it."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os._exit(0 if enter_namespace() else 1)
+        except BaseException:
+            os._exit(1)
+    _, status = os.waitpid(pid, 0)
+    if status == 0:
+        return Finding("namespaces", True, "processes of a check cannot outlive it")
+    remedy = "allow user namespaces (sysctl kernel.unprivileged_userns_clone=1) to close that gap"
+    return Finding("namespaces", None, "not allowed: a process that a check hides may outlive it", remedy)
+
+
+def _uv() -> str:
+    """The first line of uv about itself; empty where it is not installed."""
+    try:
+        from uv import find_uv_bin
+
+        return _first_line([find_uv_bin(), "--version"])
+    except (ImportError, FileNotFoundError):
+        return ""
+
+
+def _pythons(uv: str) -> Finding:
+    if not uv:
+        return Finding("Pythons", None, "unknown without uv")
+    from uv import find_uv_bin
+
+    there = [one for one in PYTHONS if _first_line([find_uv_bin(), "python", "find", "--no-python-downloads", one])]
+    if there:
+        return Finding("Pythons", True, f"{', '.join(there)}; uv fetches others when a release needs them")
+    return Finding("Pythons", False, "uv finds none", f"uv python install {PYTHONS[1]}")
+
+
+def _disk() -> Finding:
+    home = cache_home()
+    there = next(folder for folder in (home, *home.parents) if folder.exists())
+    free = shutil.disk_usage(there).free
+    seen = f"{format_size(free)} free for environments"
+    if free >= ENVIRONMENT_BYTES:
+        return Finding("disk", True, seen)
+    remedy = (
+        "`pt2bugs envs gc --budget SIZE` removes environments; PT2BUGS_HOME moves them; --torch-backend cpu is smaller"
+    )
+    return Finding("disk", False, f"{seen}; one with CUDA takes up to {format_size(ENVIRONMENT_BYTES)}", remedy)
+
+
+def _gpu() -> Finding:
+    path = shutil.which("nvidia-smi")
+    seen = _first_line([path, "-L"]) if path else ""
+    return Finding("GPU", True if seen else None, seen or "none: checks on cuda are skipped")
+
+
+def _first_line(command: list[str]) -> str:
+    """The first line that a program prints; empty if it fails."""
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, timeout=30, errors="replace"
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return (done.stdout.splitlines() or [""])[0].strip() if done.returncode == 0 else ""
