@@ -86,6 +86,7 @@ def test_imports(tmp_path: Path) -> None:
     assert check_imports(write(tmp_path)).holds
     finding = check_imports(write(tmp_path, "import numpy.linalg\n" + RIGHT))
     assert (finding.holds, finding.words) == (False, "imports numpy")
+    assert check_imports(write(tmp_path, "import numpy.linalg\n" + RIGHT, labels=["numpy"])).holds
 
 
 def test_lines_of_code() -> None:

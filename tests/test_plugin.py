@@ -386,12 +386,16 @@ class TestNeighbours:
         suite.case("hangs", "def test_a():\n    while True: pass", timeout=0.2)
         done = suite.run("-p", "no:timeout")
         assert done.record("hangs")["outcome"] == "timeout"
-        assert "killed" in done.record("hangs")["message"]
+        assert done.record("hangs")["message"] == "still running after its timeout of 0.2 s"
         assert "in test_a" in done.record("hangs")["output_tail"]
 
-    def test_timeout_on_the_command_line_is_for_ordinary_tests(self, suite: Suite) -> None:
+    def test_timeout_on_the_command_line_caps_cells_as_it_caps_tests(self, suite: Suite) -> None:
         suite.case("slow", "import time\ndef test_a(): time.sleep(0.5)", compiles=False)
-        assert suite.run("--timeout", "0.1").verdicts() == {"slow::test_a": "pass"}
+        (record,) = suite.run("--timeout", "0.1").records
+        assert record["outcome"] == "timeout"
+        assert record["message"] == "still running after its timeout of 0.1 s"
+        suite.journal.unlink()
+        assert suite.run("--timeout", "60").verdicts() == {"slow::test_a": "pass"}
 
     def test_stops_at_the_first_failure_if_asked(self, suite: Suite) -> None:
         suite.case("a", "def test_a(): assert False")

@@ -135,11 +135,15 @@ def render(error: BaseException) -> str:
     return bounded(text, 4 * MESSAGE_LIMIT)
 
 
+def _bare_name(error: BaseException) -> str:
+    return type_name(type(error)).rpartition(".")[2]
+
+
 def in_one_line(error: BaseException) -> str:
     """The error and its innermost cause: wrappers hide which package is missing."""
     cause = root_of(error)
     own = " ".join(text_of(error).split())[:600]
-    words = f"{type_name(type(error))}: {own}"
+    words = f"{_bare_name(error)}: {own}"
     if cause is not error and (root := " ".join(text_of(cause).split())[:300]) not in own:
-        words += f" (caused by {type_name(type(cause))}: {root})"
+        words += f" (caused by {_bare_name(cause)}: {root})"
     return bounded(words, MESSAGE_LIMIT)
