@@ -11,13 +11,13 @@
 # backends = ["eager"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.9,<2.13"
+# torch = ">=2.10,<2.13"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = "does not know how to trace method `default_factory` of class `defaultdict`"
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.7,<2.9"
+# torch = ">=2.7,<2.10"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = "does not know how to trace the function `<class 'collections\\.defaultdict'>`"

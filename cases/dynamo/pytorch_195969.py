@@ -17,6 +17,13 @@
 # match = "matches neither protocol: -1.0"
 #
 # [[tool.pt2bugs.bug]]
+# torch = ">=2.9,<2.10"
+# blocked = true
+# outcome = "raise"
+# error = "torch._dynamo.exc.InternalTorchDynamoError"
+# match = "UserDefinedObjectVariable\\(UnionType\\) is not a constant"
+#
+# [[tool.pt2bugs.bug]]
 # torch = ">=2.1,<2.3"
 # outcome = "wrong"
 # error = "AssertionError"

@@ -37,7 +37,7 @@ def chain(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 def test_reused_pointwise_chain_compiles(device: str, backend: str) -> None:
     a, b = torch.linspace(-0.5, 0.25, 4, device=device), torch.linspace(0.25, 0.125, 4, device=device)
     expected = chain(a, b)
-    assert expected.abs().min() > 0.1, expected
+    assert expected.abs().min() > 0.05, expected
     torch.testing.assert_close(torch.compile(chain, backend=backend)(a, b), expected)
 
 

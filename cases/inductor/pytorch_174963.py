@@ -18,7 +18,7 @@
 # match = "Mismatched elements: 31 / 32"
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.9,<2.13"
+# torch = ">=2.10,<2.13"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "Mismatched elements: 31 / 32"

@@ -123,6 +123,8 @@ def _run_as_main(path: str, argv: Any) -> None:
 
 def _run_unit_tests(path: str) -> None:
     """Run the tests of a file such that the exception of the first one that fails comes out as it is."""
+    # Else PyTorch's own TestCase adds to every message how to run the test again.
+    os.environ["PYTORCH_PRINT_REPRO_ON_FAILURE"] = "0"
     _provide_expecttest()
     module = import_file(path)
     for value in list(vars(module).values()):
