@@ -325,3 +325,35 @@ class TestJobs:
         while (cell := queue.take(from_the_end=len(taken) % 3 == 1)) is not None:
             taken.append(cell.key)
         assert sorted(taken) == sorted(cell.key for cell in cells)
+
+
+def test_an_environment_whose_python_is_gone_is_made_again(project: Project, home: Path) -> None:
+    assert project.matrix("2.5.0").returncode == 1
+    (python,) = (home / "envs").glob("torch-2.5.0-*/bin/python")
+    python.unlink()
+    python.symlink_to(project.folder / "uninstalled" / "python")
+    project.case("third")
+    done = project.matrix("2.5.0")
+    assert "installing torch 2.5.0" in done.stderr
+    assert [line["verdict"] for line in project.lines if line["case"] == "third"] == ["pass"]
+
+
+def test_an_interpreter_that_exists(project: Project, home: Path) -> None:
+    """It needs nothing but torch; its lines say which build it is, and go where they were told to."""
+    assert project.matrix("2.5.1").returncode == 0
+    (python,) = (home / "envs").glob("torch-2.5.1-*/bin/python")
+    refused = project.run("run", "--python-exe", str(python))
+    assert refused.returncode == 2
+    assert "name a folder for its results, with --results" in refused.stderr
+    done = project.run("run", "--python-exe", str(python), "--results", "mine")
+    assert done.returncode == 0, done.stderr
+    lines = [
+        json.loads(line) for path in project.folder.glob("mine/journal/*") for line in path.read_text().splitlines()
+    ]
+    assert {line["torch"] for line in lines} == {"2.5.1"}
+    assert all(line["build"].startswith("2.5.1@") for line in lines)
+    again = project.run("run", "--python-exe", str(python), "--results", "mine")
+    assert "2 answered by the journal, 0 to run" in again.stderr
+    nothing = project.run("run", "--python-exe", "/bin/false", "--results", "mine")
+    assert nothing.returncode == 2
+    assert "--python-exe /bin/false: left with status 1" in nothing.stderr

@@ -17,7 +17,7 @@
 # match = "matches neither protocol: -1.0"
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.9,<2.10"
+# torch = ">=2.6,<2.10"
 # blocked = true
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"

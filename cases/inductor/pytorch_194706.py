@@ -14,13 +14,13 @@
 # torch = ">=2.7"
 # outcome = "raise"
 # error = "torch._inductor.exc.InductorError"
-# match = "error: conflicting declaration .auto at_Half_tmp_acc"
+# match = "error: conflicting declaration .auto (at_Half|half)_tmp_acc"
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.4,<2.7"
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
-# match = "error: conflicting declaration .auto at_Half_tmp_acc"
+# match = "error: conflicting declaration .auto (at_Half|half)_tmp_acc"
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.4"
