@@ -159,7 +159,7 @@ def receive(
     A message is never followed by another one before it is answered, so that nothing is read too far.
     """
     deadline = None if timeout_s is None else time.monotonic() + timeout_s
-    data = b""
+    data = bytearray()
     while not data.endswith(b"\n"):
         left = 1.0 if deadline is None else deadline - time.monotonic()
         source.settimeout(max(0.01, min(1.0, left)))

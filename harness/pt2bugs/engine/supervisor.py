@@ -236,6 +236,7 @@ def tail_of(path: Path) -> str:
         with os.fdopen(fd, "rb") as file:
             file.seek(0, os.SEEK_END)
             file.seek(max(0, file.tell() - _TAIL_BYTES))
-            return file.read().decode("utf-8", errors="backslashreplace")
+            # No further: a process that still writes would have it read for ever.
+            return file.read(_TAIL_BYTES).decode("utf-8", errors="backslashreplace")
     except (OSError, ValueError):
         return ""
