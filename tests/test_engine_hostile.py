@@ -6,6 +6,7 @@ looks for anything the first one changed. The corpus runs once with a PID namesp
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -47,6 +48,15 @@ while True: ctypes.PyDLL(None).pthread_mutex_lock(mutex)
 """In C, with the interpreter lock held, and no signal wakes it."""
 
 HOSTILE = [
+    Hostile(
+        "paths_wherever_it_is_cut",
+        """
+        text = " ".join([f"{os.getcwd()}/x"] * 500)
+        print(text, flush=True)
+        raise ValueError(text)
+        """,
+        {"outcome": "raise", "error_type": "ValueError"},
+    ),
     Hostile("null_read", "import ctypes; ctypes.string_at(0)", crash("SIGSEGV")),
     Hostile("abort", "os.abort()", crash("SIGABRT")),
     Hostile("exit_with_0", "os._exit(0)", {"outcome": "crash", "exit_status": 0, "signal": ""}),
@@ -464,6 +474,14 @@ class TestHostileCheck:
         assert len(record["output_tail"]) < OUTPUT_LIMIT * 8
         for text in (record["message"], record["output_tail"], record["error_type"]):
             assert all(c.isprintable() or c in "\n\t" for c in text)
+
+
+def test_a_cut_leaves_no_half_path(run: Run) -> None:
+    record = run.done.record("paths_wherever_it_is_cut", "test_hostile")
+    message = re.sub(r"\[\.\.\. \d+ characters left out \.\.\.\]", "", record["message"])
+    assert len(message) > MESSAGE_LIMIT - 100
+    for word in f"{message} {record['output_tail']}".split():
+        assert "<cell>/x".startswith(word) or "<cell>/x".endswith(word), word
 
 
 def test_nothing_is_left_behind(run: Run) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +10,8 @@ from pt2bugs.case.words import Outcome
 
 MESSAGE_LIMIT = 4000
 OUTPUT_LIMIT = 4000
+RAW_LIMIT = 64_000
+"""Characters of a text that leave a child. Paths are hidden before the last cut, as half a path would stay."""
 TYPE_LIMIT = 300
 MAX_FRAMES = 5
 """Torch frames kept of a traceback, the innermost first."""
@@ -50,6 +52,11 @@ class Observation:
     duration_s: float = 0.0
     peak_rss_mb: float = 0.0
     output_tail: str = ""
+
+    def present(self, hide: Callable[[str], str]) -> None:
+        """Make the texts fit to be kept: `hide` takes what belongs to this machine out, then they are cut."""
+        self.message = bounded(hide(self.message), MESSAGE_LIMIT)
+        self.output_tail = bounded(hide(self.output_tail)[-OUTPUT_LIMIT:], OUTPUT_LIMIT)
 
     def as_dict(self) -> dict[str, Any]:
         return {**vars(self), "outcome": str(self.outcome)}

@@ -9,6 +9,7 @@ import sys
 import tokenize
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pt2bugs.case.cells import cells_of
@@ -18,6 +19,7 @@ from pt2bugs.case.observation import Observation
 from pt2bugs.case.words import Outcome, Verdict
 from pt2bugs.curate.marks import marks_in
 from pt2bugs.engine.client import Engine, EngineSettings
+from pt2bugs.engine.normalize import Normalizer
 from pt2bugs.engine.protocol import Limits
 from pt2bugs.envs.extras import installed_extras
 from pt2bugs.results.matrix import public_or_empty
@@ -192,7 +194,9 @@ class Prober:
     def _run(self, case: Case, *, seconds: float, **request: Any) -> Observation:
         common = {"path": str(case.path.resolve()), "device": "cpu", "threads": 1, "timeout_s": seconds}
         ended = self._worker.run({**common, **request}, Limits(seconds, case.memory))
-        return observe_exit(ended, seconds, case.memory)[0]
+        seen, _ = observe_exit(ended, seconds, case.memory)
+        seen.present(partial(Normalizer(self.facts["paths"]).hide, case=case.path))
+        return seen
 
     def _run_check(self, case: Case, check: Check, backend: str, *, kind: str) -> Observation:
         given = {"device": "cpu", "backend": backend}

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import errno
 import re
+import textwrap
 import traceback
 import unittest
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
 
-from pt2bugs.case.observation import MAX_FRAMES, MESSAGE_LIMIT, TYPE_LIMIT, Observation, bounded
+from pt2bugs.case.observation import MAX_FRAMES, RAW_LIMIT, TYPE_LIMIT, Observation, bounded
 from pt2bugs.case.words import Outcome
 
 _NO_SPACE = "No space left on device"
@@ -37,7 +38,7 @@ class CheckTimeout(BaseException):
 def observe_exception(error: BaseException, path: str) -> Observation:
     """The outcome and identity of an exception that left a check of the file `path`."""
     frames = _frames(_traceback.__get__(error))
-    message = bounded(text_of(error), MESSAGE_LIMIT)
+    message = bounded(text_of(error), RAW_LIMIT)
     seen = Observation(_classify(error, message, frames, path), type_name(type(error)), message)
     inside = [
         f"{place}:{line} {function}" for file, line, function in reversed(frames) if (place := inside_torch(file))
@@ -129,10 +130,10 @@ def render(error: BaseException) -> str:
     """The traceback as text, bounded, also for exceptions that cannot be printed."""
     try:
         lines = traceback.TracebackException.from_exception(error, limit=-30, compact=True).format()
-        text = "".join(bounded(line, MESSAGE_LIMIT) for line in lines)
+        text = "".join(bounded(line, RAW_LIMIT // 4) for line in lines)
     except BaseException:
         text = f"{type_name(type(error))}: {text_of(error)}"
-    return bounded(text, 4 * MESSAGE_LIMIT)
+    return bounded(text, RAW_LIMIT)
 
 
 def _bare_name(error: BaseException) -> str:
@@ -142,8 +143,13 @@ def _bare_name(error: BaseException) -> str:
 def in_one_line(error: BaseException) -> str:
     """The error and its innermost cause: wrappers hide which package is missing."""
     cause = root_of(error)
-    own = " ".join(text_of(error).split())[:600]
+    own = _shortened(text_of(error), 600)
     words = f"{_bare_name(error)}: {own}"
-    if cause is not error and (root := " ".join(text_of(cause).split())[:300]) not in own:
+    if cause is not error and (root := _shortened(text_of(cause), 300)) not in own:
         words += f" (caused by {_bare_name(cause)}: {root})"
-    return bounded(words, MESSAGE_LIMIT)
+    return bounded(words, RAW_LIMIT)
+
+
+def _shortened(text: str, width: int) -> str:
+    """One line, cut between words: half a path could not be told from other text."""
+    return textwrap.shorten(text[:RAW_LIMIT], width, placeholder=" ...")

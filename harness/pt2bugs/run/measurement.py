@@ -12,12 +12,14 @@ import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from packaging.version import Version
 from pt2bugs.case.cells import Cell, unclaimed
 from pt2bugs.case.expectation import Judgement, Where, elsewhere, is_available, judge, public
-from pt2bugs.case.observation import MESSAGE_LIMIT, OUTPUT_LIMIT, Observation, bounded
+from pt2bugs.case.observation import MESSAGE_LIMIT, RAW_LIMIT, Observation, bounded
 from pt2bugs.case.words import EXPECTED, Outcome, Verdict
 from pt2bugs.engine import warmup
 from pt2bugs.engine.backend import BackendSetup
@@ -117,8 +119,7 @@ class Measuring:
         while len(seen) < wanted:
             started = datetime.now(timezone.utc)
             observation, text = self._observe(cell, worker)
-            observation.message = self._normalizer.hide(observation.message, cell.case.path)
-            observation.output_tail = self._normalizer.hide(observation.output_tail, cell.case.path)
+            observation.present(partial(self._normalizer.hide, case=cell.case.path))
             judgement = judge(cell.case, cell.check.name, self._where(cell), observation)
             seen.append((observation, judgement))
             if len(seen) == 1 and judgement.verdict not in {*EXPECTED, Verdict.ERROR}:
@@ -220,6 +221,7 @@ class Measuring:
         report = ended.frames.get("report")
         if report is None:
             seen, _ = observe_exit(ended, START_S, 0)
+            seen.present(partial(self._normalizer.hide, case=Path("canary")))
             return _CanaryResult(Outcome.ERROR, f"canary on {device} with {backend}: {seen.summary}")
         if "absent" in report:
             return _CanaryResult(Outcome.SKIP, report["absent"])
@@ -278,7 +280,10 @@ def _weigh(seen: list[tuple[Observation, Judgement]]) -> tuple[Observation, Judg
 
 
 def observe_exit(ended: ChildExit, timeout_s: float, memory_mib: int) -> tuple[Observation, str]:
-    """What a child's end means: its report if it made one and left in peace, else how it was ended."""
+    """What a child's end means: its report if it made one and left in peace, else how it was ended.
+
+    Its texts are raw: `Observation.present` makes them fit to be kept.
+    """
     report = ended.frames.get("report")
     clean = ended.signal is None and ended.exit_status == 0 and ended.stopped is None
     if report is not None and clean and "observation" in report:
@@ -290,7 +295,7 @@ def observe_exit(ended: ChildExit, timeout_s: float, memory_mib: int) -> tuple[O
         seen.signal = _signal_names.get(ended.signal or 0, str(ended.signal or ""))
     seen.exit_status = ended.exit_status
     seen.peak_rss_mb = ended.peak_rss_mb
-    seen.output_tail = bounded(ended.output_tail[-OUTPUT_LIMIT:], OUTPUT_LIMIT)
+    seen.output_tail = bounded(ended.output_tail, RAW_LIMIT)
     return seen, text
 
 

@@ -153,10 +153,11 @@ def _keep(lab: Laboratory, program: Program, scratch: Path, target: Path, room: 
     files = [file for file in scratch.rglob("*") if file.is_file() and not file.is_symlink() and file.suffix in _TEXT]
     for file in sorted(files, key=lambda one: one.stat().st_size)[:MAX_FILES]:
         text = file.read_bytes()[: 8 * MAX_FILE].decode("utf-8", "backslashreplace")
+        if file.stat().st_size > 8 * MAX_FILE:
+            text = text.rpartition("\n")[0]  # the last line may end in half a path
         if not text.strip() or "\0" in text:
             continue
-        text = bounded(text, MAX_FILE).replace(str(scratch), "<artifacts>")
-        text = lab.hide(text, program.path)
+        text = bounded(lab.hide(text.replace(str(scratch), "<artifacts>"), program.path), MAX_FILE)
         if room < len(text):
             continue
         room -= len(text)

@@ -6,10 +6,11 @@ import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pt2bugs.case.observation import Observation, telling_line
+from pt2bugs.case.observation import MESSAGE_LIMIT, Observation, bounded, telling_line
 from pt2bugs.case.words import Outcome
 from pt2bugs.engine.client import Engine, EngineError, EngineSettings, Worker
 from pt2bugs.engine.normalize import Normalizer
@@ -185,7 +186,7 @@ class Laboratory:
         caught = [self._clean(Observation.from_dict(one), path) for one in report.get("caught", ())]
         return Trial(
             seen,
-            self.hide(text, path),
+            bounded(self.hide(text, path), 4 * MESSAGE_LIMIT),
             tuple(entered),
             tuple(report.get("backends", ())),
             bool(report.get("own_backend")),
@@ -204,8 +205,7 @@ class Laboratory:
         )
 
     def _clean(self, seen: Observation, path: Path) -> Observation:
-        seen.message = self.hide(seen.message, path)
-        seen.output_tail = self.hide(seen.output_tail, path)
+        seen.present(partial(self.hide, path=path))
         return seen
 
 
