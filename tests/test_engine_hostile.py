@@ -481,7 +481,7 @@ def test_a_cut_leaves_no_half_path(run: Run) -> None:
     message = re.sub(r"\[\.\.\. \d+ characters left out \.\.\.\]", "", record["message"])
     assert len(message) > MESSAGE_LIMIT - 100
     for word in f"{message} {record['output_tail']}".split():
-        assert "<cell>/x".startswith(word) or "<cell>/x".endswith(word), word
+        assert "<cell>/work/x".startswith(word) or "<cell>/work/x".endswith(word), word
 
 
 def test_nothing_is_left_behind(run: Run) -> None:
