@@ -1,8 +1,9 @@
 """What the engine adds to a cell, against a bare fork, exit and wait of the same process.
 
-This process imports torch and the compiler as a zygote does, and is the supervisor of its own cells: the two are
-measured in turn, on the same parent. A cell here is all that the engine does for one: its fork, session, output file,
-limits, pipe, the import of the case file, the check, the report, and the end of whatever it left.
+A process imports torch and the compiler as a zygote does, and is the supervisor of its own cells, process 1 of a PID
+namespace where the system allows it: the two are measured in turn, on the same parent. A cell here is all that the
+engine does for one: its fork, session, output file, limits, pipe, the import of the case file, the check, the report,
+and the end of whatever it left.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pathlib import Path
 from measure import row, start
 from pt2bugs.engine import linux
 from pt2bugs.engine.check import GRAPHS, freeze, remember_originals
-from pt2bugs.engine.child import BODIES, body_of
+from pt2bugs.engine.child import BODIES, body_of, prepare_cells
 from pt2bugs.engine.environment import HUGE_PAGES
 from pt2bugs.engine.linux import Descendants, Standing
 from pt2bugs.engine.protocol import Limits
@@ -30,17 +31,22 @@ from cases import write_cases
 LIMITS = Limits(timeout_s=60, memory_mib=4096)
 
 
-def supervisor(folder: Path) -> Supervisor:
+def supervisor(folder: Path, *, namespace: bool) -> Supervisor:
     """This process as a supervisor, with all imported that a zygote imports."""
     prepare({"threads": 1, "targets": [["cpu", "inductor"]]}, folder)
     for kind in BODIES:
         body_of(kind)
     GRAPHS.watch()
     remember_originals()
+    prepare_cells()
     freeze()
-    linux.adopt_orphans()
+    if namespace:
+        descendants = Descendants(namespace=True, own_proc=linux.mount_own_proc())
+    else:
+        linux.adopt_orphans()
+        descendants = Descendants(namespace=False)
     _, control = socket.socketpair()
-    return Supervisor(control, folder, "cell-0", Descendants(namespace=False), [], Standing.now(), GRACE)
+    return Supervisor(control, folder, "cell-0", descendants, [], Standing.now(), GRACE)
 
 
 def bare_fork() -> float:
@@ -53,39 +59,50 @@ def bare_fork() -> float:
     return time.perf_counter() - began
 
 
+def measure(folder: Path, count: int, *, namespace: bool) -> None:
+    """Measure so many cells and print the row."""
+    one = supervisor(folder, namespace=namespace)
+    (path,) = write_cases(folder, 1).iterdir()
+    request = {
+        "kind": "check", "path": str(path), "check": "test_nothing", "arguments": {}, "device": "cpu",
+        "threads": 1, "timeout_s": LIMITS.timeout_s, "compiles": False,
+    }  # fmt: skip
+
+    def cell() -> float:
+        began = time.perf_counter()
+        ended = one._run(request, LIMITS)
+        seconds = time.perf_counter() - began
+        if ended.frames["report"]["observation"]["outcome"] != "pass":
+            raise SystemExit(f"a check that does nothing did not pass: {ended}")
+        one._folder.renew()
+        return seconds
+
+    pairs = [(bare_fork(), cell()) for _ in range(count + 5)][5:]
+    bare, cells = (statistics.median(column) for column in zip(*pairs, strict=True))
+    # Of neighbours: the machine's own ups and downs last longer than a pair.
+    ratio = statistics.median(theirs / ours for ours, theirs in pairs)
+    row(
+        f"overhead of a cell, median of {count}",
+        f"{1000 * cells:.1f} ms",
+        f"fork, exit, wait of the same parent: {1000 * bare:.1f} ms",
+        f"1 / {ratio:.2f}",
+        "1 / 1.2",
+    )
+
+
 def main() -> None:
     options = start(__doc__, ("--cells", int, 200, "cells"))
     if os.environ.get("GLIBC_TUNABLES") != HUGE_PAGES:
         # As every engine starts. Huge pages make forks cheaper, the bare ones too.
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "GLIBC_TUNABLES": HUGE_PAGES})
     with tempfile.TemporaryDirectory(prefix="pt2bugs-benchmark-") as name:
-        one = supervisor(Path(name))
-        (path,) = write_cases(Path(name), 1).iterdir()
-        request = {
-            "kind": "check", "path": str(path), "check": "test_nothing", "arguments": {}, "device": "cpu",
-            "threads": 1, "timeout_s": LIMITS.timeout_s, "compiles": False,
-        }  # fmt: skip
-
-        def cell() -> float:
-            began = time.perf_counter()
-            ended = one._run(request, LIMITS)
-            seconds = time.perf_counter() - began
-            if ended.frames["report"]["observation"]["outcome"] != "pass":
-                raise SystemExit(f"a check that does nothing did not pass: {ended}")
-            one._folder.renew()
-            return seconds
-
-        pairs = [(bare_fork(), cell()) for _ in range(options.cells + 5)][5:]
-    bare, cells = (statistics.median(column) for column in zip(*pairs, strict=True))
-    # Of neighbours: the machine's own ups and downs last longer than a pair.
-    ratio = statistics.median(theirs / ours for ours, theirs in pairs)
-    row(
-        f"overhead of a cell, median of {options.cells}",
-        f"{1000 * cells:.1f} ms",
-        f"fork, exit, wait of the same parent: {1000 * bare:.1f} ms",
-        f"1 / {ratio:.2f}",
-        "1 / 1.2",
-    )
+        namespace = linux.enter_namespace()
+        if namespace and (pid := os.fork()):
+            raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+        measure(Path(name), options.cells, namespace=namespace)
+        if namespace:
+            sys.stdout.flush()
+            os._exit(0)  # the folder is the other process's
 
 
 if __name__ == "__main__":

@@ -29,6 +29,8 @@ from pt2bugs.engine.observe import CheckTimeout, observe_exception, render
 from pt2bugs.engine.protocol import GRACE_S, ReportPipe
 
 SEED = 0
+_clock, _setitimer, _REAL = time.perf_counter, signal.setitimer, signal.ITIMER_REAL
+_dump, _dump_later = faulthandler.dump_traceback, faulthandler.dump_traceback_later
 NOTHING_COMPILED = (
     "nothing was compiled: the check passed, but Dynamo captured no graph; "
     "make it compile, or say `compiles = false` in its header"
@@ -103,7 +105,6 @@ class Originals:
         self._for_a_pass = [
             (vars(module), name, vars(module)[name]) for module, names in self.FOR_A_PASS for name in names
         ]
-        self.clock = time.perf_counter
         self._untrace = (sys.settrace, sys.setprofile)
         self._set_recursion_limit, self._recursion_limit = sys.setrecursionlimit, sys.getrecursionlimit()
 
@@ -169,9 +170,9 @@ def observe_check(request: Mapping[str, Any], begin: Callable[[], None]) -> tupl
     originals = _originals or remember_originals()
     timer = SoftTimeout(timeout_s)
     begin()
-    started = originals.clock()
+    started = _clock()
     result, failure = _call(check, request["arguments"], timer)
-    duration_s = originals.clock() - started
+    duration_s = _clock() - started
     originals.restore(has_failed=failure is not None)
     if failure is not None:
         seen = observe_exception(failure, path)
@@ -251,38 +252,56 @@ def import_file(path: str, name: str | None = None, code: CodeType | None = None
 class SoftTimeout:
     """Raises `CheckTimeout` in the main thread when the time is over, after the stacks were printed.
 
-    An alarm that the check sends itself is not ours: it does what an alarm does, and ends the process.
+    `catch_alarms` must have been called in this process, or in one that it was forked from.
     """
 
     def __init__(self, timeout_s: float) -> None:
         self._timeout_s = timeout_s
-        self._clock, self._setitimer = time.monotonic, signal.setitimer
-        self._dump = faulthandler.dump_traceback
         self._deadline = 0.0
         self._is_running = False
-        self._timer = signal.ITIMER_REAL
 
     def start(self) -> None:
+        global _timeout
+        _timeout = self
         self._is_running = True
-        self._deadline = self._clock() + self._timeout_s
-        signal.signal(signal.SIGALRM, self._expired)
-        # It dumps the stacks even while C code holds the interpreter lock and no Python handler can run.
-        faulthandler.dump_traceback_later(self._timeout_s + GRACE_S / 2)
-        self._setitimer(self._timer, self._timeout_s)
+        self._deadline = _clock() + self._timeout_s
+        # It dumps the stacks even while C code holds the interpreter lock, or where signals are ignored.
+        _dump_later(self._timeout_s + GRACE_S / 2)
+        _setitimer(_REAL, self._timeout_s)
 
     def stop(self) -> None:
         self._is_running = False
-        self._setitimer(self._timer, 0)
+        _setitimer(_REAL, 0)
 
-    def _expired(self, *_: object) -> None:
+    def expire(self) -> bool:
+        """Take an alarm; False if it is not this timer's.
+
+        Raises:
+            CheckTimeout: the time is over.
+        """
         if not self._is_running:
-            return
-        if self._clock() < self._deadline - 0.01:
+            return True
+        if _clock() < self._deadline - 0.01:
+            return False
+        _dump(file=2, all_threads=True)
+        raise CheckTimeout
+
+
+_timeout: SoftTimeout | None = None
+
+
+def catch_alarms() -> None:
+    """Have alarms end in the running `SoftTimeout`; it is done before the fork, as it costs a cell more than the rest.
+
+    An alarm that the check sends itself is not ours: it does what an alarm does, and ends the process.
+    """
+
+    def expire(*_: object) -> None:
+        if _timeout is None or not _timeout.expire():
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
             os.kill(os.getpid(), signal.SIGALRM)
-            return
-        self._dump(file=2, all_threads=True)
-        raise CheckTimeout
+
+    signal.signal(signal.SIGALRM, expire)
 
 
 def freeze() -> None:

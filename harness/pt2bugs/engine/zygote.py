@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 from pt2bugs.engine import linux
 from pt2bugs.engine.check import GRAPHS, freeze, remember_originals
-from pt2bugs.engine.child import BODIES, body_of
+from pt2bugs.engine.child import BODIES, body_of, prepare_cells
 from pt2bugs.engine.linux import Descendants, Standing
 from pt2bugs.engine.observe import in_one_line
 from pt2bugs.engine.protocol import send
@@ -45,10 +45,7 @@ def serve(control: socket.socket, folder: Path, bootstrap: list[str], *, namespa
         return
     GRAPHS.watch()
     remember_originals()
-    # Whatever imports have changed; a child has to set back only what the zygote itself needs otherwise.
-    for number in (signal.SIGTERM, signal.SIGALRM, signal.SIGHUP, signal.SIGCHLD):
-        signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    prepare_cells()
     freeze()
     standing = Standing.now()
     send(control, {"facts": facts})
