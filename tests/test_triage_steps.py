@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -122,6 +123,8 @@ def test_what_is_the_same_failure() -> None:
     assert one.is_same(Identity(Outcome.RAISE, "RuntimeError", "other words", "torch/a.py:12 f"))
     assert not one.is_same(Identity(Outcome.RAISE, "RuntimeError", "other words", "torch/b.py:12 f"))
     assert not one.is_same(Identity(Outcome.RAISE, "ValueError", "size 3 at 0x7f00aa", "torch/a.py:10 f"))
+    again = "torch/_dynamo/eval_frame.py:841 compile_wrapper"
+    assert not Identity(Outcome.RAISE, "E", "one", again).is_same(Identity(Outcome.RAISE, "E", "other", again))
     assert not Identity(Outcome.CRASH, signal="SIGSEGV").is_same(Identity(Outcome.CRASH, signal="SIGABRT"))
     silent = Identity(Outcome.RAISE, "AssertionError", "", "torch/a.py:1 f")
     assert not silent.is_same(Identity(Outcome.RAISE, "AssertionError", "", "torch/b.py:1 g"))
@@ -135,9 +138,14 @@ def test_the_backend_that_wraps_an_error_is_no_part_of_it() -> None:
 
 @pytest.mark.parametrize("message", ["Tensor-likes are not close!", "size [3, 4] (50.0%) at 0x7f", "a\\b 'c' \"d\" $"])
 def test_the_pattern_of_a_message_matches_it(message: str) -> None:
-    import re
-
     assert re.search(pattern_of(message), message)
+
+
+def test_the_pattern_of_a_graph_break_has_its_context() -> None:
+    message = (
+        "Unsupported call\n  Explanation: no\n\n  Developer debug context: unsupported operator: aten.x.y\n\n More"
+    )
+    assert not re.search(pattern_of(message), message.replace("aten.x.y", "aten.z.y"))
 
 
 # --- classes ------------------------------------------------------------------------------------------

@@ -169,10 +169,23 @@ def _settings(found: Reproduction) -> list[str]:
 
 
 def pattern_of(message: str) -> str:
-    """A regular expression for the telling line of a message, numbers and addresses left open."""
+    """A regular expression for what tells a message from others of its kind, numbers and addresses left open.
+
+    That is its telling line, and what Dynamo calls the context: the line alone is one of a few hundred sentences.
+    """
     line = telling_line(message)[:120]
+    context = _CONTEXT.search(message)
+    if context is None or context[1] in line:
+        return _escaped(line) or "^$"
+    return f"{_escaped(line)}[\\s\\S]*{_escaped(context[1].strip()[:120])}"
+
+
+_CONTEXT = re.compile(r"Developer debug context: (\S.*)")
+
+
+def _escaped(line: str) -> str:
     text = re.sub(r"\\?\d+", lambda _: r"\d+", re.escape(line))
-    return re.sub(r"\\([ '\"\-,:;=<>&~#@!%/])", r"\1", text) or "^$"
+    return re.sub(r"\\([ '\"\-,:;=<>&~#@!%/])", r"\1", text)
 
 
 def _title(found: Reproduction) -> str:

@@ -15,6 +15,8 @@ _BACKEND_RAISED = re.compile(r"^backend='[^']*' raised:\s*")
 _USER_CODE = re.compile(r"\n\s*from user code:.*", re.DOTALL)
 _ADVICE = re.compile(r"\n\s*(Set TORCH\w+=|You can suppress this exception).*", re.DOTALL)
 _NUMBER = re.compile(r"0x[0-9a-fA-F]+|(?<![A-Za-z_])\d+(\.\d+)?(e[-+]?\d+)?")
+_RAISED_AGAIN = re.compile(r"torch/_dynamo/eval_frame\.py(:\d+)? (compile_wrapper|_fn|__call__)$")
+"""Where Dynamo raises whatever went wrong once more, without its traceback."""
 _PATH = re.compile(r"(?:/[\w.+-]+){2,}|<(?:cell|cache|env)>\S*")
 
 
@@ -48,8 +50,11 @@ class Identity:
 
     @property
     def place(self) -> str:
-        """File and function of the innermost torch frame; its line moves from release to release."""
-        return re.sub(r":\d+ ", " ", self.frame)
+        """File and function of the innermost torch frame; its line moves from release to release.
+
+        Empty where every failure of a compile is raised: that tells none from another.
+        """
+        return "" if _RAISED_AGAIN.search(self.frame) else re.sub(r":\d+ ", " ", self.frame)
 
     def is_same(self, other: Identity) -> bool:
         """Whether both show the same bug in one program.
