@@ -10,6 +10,7 @@
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 # requires-torch = ">=2.1"
+# compiles = false
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.14"
@@ -32,8 +33,8 @@
 # ///
 """jacfwd makes dual tensors. While jacfwd under vmap is traced with fake tensors, the call for the wrapped batched
 tensors falls through to the implementation meant for inference mode, which asserts that it is in it and fails;
-jacrev in place of jacfwd compiles. Correct: the value of eager.
-Source: pytorch issue 151196; 160508 reports the same in a Newton iteration.
+jacrev in place of jacfwd compiles. Correct: the value of eager; a release that gives up on the frame leaves no graph and
+has it, hence compiles = false. Source: pytorch issue 151196; 160508 reports the same in a Newton iteration.
 """
 
 import torch

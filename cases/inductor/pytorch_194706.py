@@ -9,6 +9,7 @@
 # symptom = "backend-failure"
 # devices = ["cpu"]
 # backends = ["inductor"]
+# requires-torch = ">=2.4"
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.7"
@@ -21,13 +22,6 @@
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
 # match = "error: conflicting declaration .auto (at_Half|half)_tmp_acc"
-#
-# [[tool.pt2bugs.bug]]
-# torch = "<2.4"
-# blocked = true
-# outcome = "raise"
-# error = "torch._dynamo.exc.InternalTorchDynamoError"
-# match = "Cannot access data pointer of Tensor that doesn't have storage"
 # ///
 """The vectorised kernel names the cast of an accumulator to float16 after the type and the accumulator. Where
 two stores in one scope cast the same accumulator, as the tangents of a product of sums do, it declares that

@@ -5,6 +5,8 @@ from __future__ import annotations
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from itertools import product
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, cast
 
@@ -86,22 +88,16 @@ def _parse(path: Path, number: int, line: bytes, warn: Warn) -> Record | None:
 def _problem_of(value: dict[str, Any]) -> str:
     """What makes an object no record; empty for one that is."""
     try:
-        for key in _TEXTS:
-            if type(value[key]) is not str:
-                return f"{key} is no text"
-        extras, repeat, repeats = value["extras"], value["repeat"], value["repeats"]
-        graphs, status = value["graphs"], value["exit_status"]
-        numbers = (value["duration_s"], value["peak_rss_mb"])
+        values = _required(value)
     except KeyError:
         return f"it has no {', '.join(key for key in KEYS if key not in value)}"
-    if type(extras) is not list or not all(type(one) is str for one in extras):
+    types = tuple(map(type, values))
+    if types not in _TYPES_OF_RECORDS:
+        return _wrong_type(value)
+    if value["extras"] and not all(type(one) is str for one in value["extras"]):
         return "extras is no list of texts"
-    if type(repeat) is not int or type(repeats) is not int or not 1 <= repeat <= repeats:
+    if not 1 <= value["repeat"] <= value["repeats"]:
         return "repeat and repeats are no numbers of a series"
-    if not (graphs is None or type(graphs) is int) or not (status is None or type(status) is int):
-        return "graphs or exit_status is no whole number"
-    if type(numbers[0]) not in (int, float) or type(numbers[1]) not in (int, float):
-        return "duration_s or peak_rss_mb is no number"
     if value["outcome"] not in _OUTCOMES:
         return f"unknown outcome {value['outcome']!r:.40}"
     if value["verdict"] not in _VERDICTS:
@@ -113,6 +109,31 @@ def _problem_of(value: dict[str, Any]) -> str:
         if not _is_version(value[key]):
             return f"{key} is no version: {value[key]!r:.40}"
     return ""
+
+
+_ALLOWED: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(_TEXTS, (str,)),
+    **dict.fromkeys(("schema", "repeat", "repeats"), (int,)),
+    **dict.fromkeys(("graphs", "exit_status"), (int, type(None))),
+    **dict.fromkeys(("duration_s", "peak_rss_mb"), (float, int)),
+    "extras": (list,),
+}
+_required = itemgetter(*KEYS)
+_TYPES_OF_RECORDS = frozenset(product(*(_ALLOWED[key] for key in KEYS)))
+"""Every combination of types that the values of a record can have: to look one up is faster than to ask 26 times."""
+
+
+def _wrong_type(value: dict[str, Any]) -> str:
+    key = next(key for key in KEYS if type(value[key]) not in _ALLOWED[key])
+    if key in _TEXTS:
+        return f"{key} is no text"
+    if key == "extras":
+        return "extras is no list of texts"
+    if key in ("repeat", "repeats"):
+        return "repeat and repeats are no numbers of a series"
+    if key in ("graphs", "exit_status"):
+        return "graphs or exit_status is no whole number"
+    return "duration_s or peak_rss_mb is no number"
 
 
 @lru_cache(maxsize=4096)

@@ -6,10 +6,13 @@ again whenever a table is made, so that editing a `[[tool.pt2bugs.bug]]` entry n
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -36,15 +39,13 @@ class CellKey(NamedTuple):
 
 def cell_key(record: Record) -> CellKey:
     """Which cell a journal line is about."""
+    case, check, device, backend, extras, torch, python = _key_values(record)
     return CellKey(
-        record["case"],
-        record["check"],
-        record["device"],
-        record["backend"],
-        "+".join(record["extras"]),
-        public_or_empty(record["torch"]),
-        python_minor(record["python"]),
+        case, check, device, backend, "+".join(extras) if extras else "", public_or_empty(torch), python_minor(python)
     )
+
+
+_key_values = itemgetter("case", "check", "device", "backend", "extras", "torch", "python")
 
 
 @lru_cache(maxsize=4096)
@@ -133,7 +134,7 @@ class NewestLines:
         self.cases = {case.id: case for case in cases}
         self._stale: set[CellKey] = set()
         """Cells of which lines were left out, as their case file has changed since."""
-        self._found: dict[CellKey, tuple[bool, str, Record]] = {}
+        self._found: dict[CellKey, Record] = {}
         self._judged: dict[CellKey, Record] = {}
 
     def add(self, record: Record) -> None:
@@ -142,10 +143,14 @@ class NewestLines:
         if case is not None and record["case_hash"] != case.hash:
             self._stale.add(cell_key(record))
             return
-        key, complete, started = cell_key(record), is_complete(record), record["started"]
+        key = cell_key(record)
         known = self._found.get(key)
-        if known is None or (complete, started) >= known[:2]:
-            self._found[key] = (complete, started, record)
+        if known is not None:
+            complete, was_complete = is_complete(record), is_complete(known)
+            if complete < was_complete or (complete == was_complete and record["started"] < known["started"]):
+                return
+        self._found[key] = record
+        if self._judged:
             self._judged.pop(key, None)
 
     @property
@@ -156,7 +161,7 @@ class NewestLines:
 
     def lines(self) -> dict[CellKey, Record]:
         """The lines by cell."""
-        for key, (_, _, record) in self._found.items():
+        for key, record in self._found.items():
             if key not in self._judged:
                 self._judged[key] = _judge(record, self.cases.get(record["case"]))
         return self._judged
@@ -173,6 +178,17 @@ def _judge(record: Record, case: Case | None) -> Record:
     changed = record.copy()
     changed["verdict"] = verdict
     return changed
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class Results:
@@ -209,9 +225,11 @@ class Results:
         takers = [consumer.add for consumer in consumers]
         folders = [self.journal_folder, *(self.folder_of_backend(name) / "journal" for name in self.backends)]
         files = [file for folder in folders for file in journal_files(folder, warn)]
-        for record in read_journal(files, warn):
-            for take in takers:
-                take(record)
+        # Records hold no cycles; the collector would take a quarter of the time and find nothing.
+        with _collector_paused():
+            for record in read_journal(files, warn):
+                for take in takers:
+                    take(record)
 
     def load(self, cases: Iterable[Case], warn: Warn) -> NewestLines:
         """The newest line of every cell.
