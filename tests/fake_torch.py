@@ -128,6 +128,24 @@ def set_default_dtype(dtype):
 _default_dtype = float32
 """
 
+CODECACHE = """\
+import functools, os, tempfile
+
+@functools.lru_cache(None)
+def cache_dir():
+    return os.environ.get("TORCHINDUCTOR_CACHE_DIR", os.path.join(tempfile.gettempdir(), "torchinductor"))
+
+class VecISA:
+    pass
+
+supported_vec_isa_list = []
+
+def valid_vec_isa_list():
+    os.makedirs(cache_dir(), exist_ok=True)
+    return []
+"""
+"""As in torch 2.0 to 2.3: the folder is asked for once, when the vector ISA is probed."""
+
 _FILES = {
     "backends/__init__.py": "from . import cpu\n",
     "backends/cpu.py": "def get_cpu_capability():\n    return 'FAKE'\n",
@@ -138,7 +156,8 @@ _FILES = {
     "_dynamo/__init__.py": "",
     "_dynamo/exc.py": "class InternalTorchDynamoError(RuntimeError):\n    pass\n",
     "_inductor/__init__.py": "",
-    "_inductor/config.py": "cpp_wrapper = False\nfreezing = False\n",
+    "_inductor/config.py": "cpp_wrapper = False\nfreezing = False\nclass cpp:\n    vec_isa_ok = None\n",
+    "_inductor/codecache.py": CODECACHE,
     "_dynamo/utils.py": "from collections import Counter, defaultdict\ncounters = defaultdict(Counter)\n",
 }
 

@@ -74,3 +74,15 @@ def test_assertions_hold_under_optimization(suite: Suite) -> None:
     suite.journal.unlink()
     assert os.spawnve(os.P_WAIT, sys.executable, command, suite.environ()) == 1
     assert suite.records()[0]["outcome"] == "wrong"
+
+
+def test_kernels_of_a_cell_stay_in_its_folder(suite: Suite) -> None:
+    program = """
+    import os
+    def test_a(backend):
+        from torch._inductor.codecache import cache_dir
+        assert cache_dir() == os.environ["TORCHINDUCTOR_CACHE_DIR"], cache_dir()
+    """
+    suite.case("a", program, compiles=False, backends=["inductor"])
+    assert suite.run("--backend", "inductor").outcomes() == {"a::test_a": "pass"}
+    assert list(suite.home.glob("cache/warm/*/torchinductor"))

@@ -72,6 +72,7 @@ def prepare(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     if any(backend.startswith("inductor") for _, backend in targets):
         with contextlib.suppress(Exception):
             _probe_vector_isa(memory)
+    forget_kernel_folder()
     remembered: dict[str, Needs] = memory.known.get("needs", {})
     known = [name for name in (_target(*one) for one in targets) if name in remembered]
     for name in known:
@@ -207,6 +208,19 @@ def _remember_builds(isa: Any, worked: set[str]) -> set[str]:
     finally:
         isa.VecISA.check_build = original
     return worked
+
+
+def forget_kernel_folder() -> None:
+    """Have Inductor ask again where kernels go: up to torch 2.3 it keeps the first answer.
+
+    That is a folder which all cells of all runs share. One kernel that a killed cell left half written there failed
+    every later cell that wanted the same one.
+    """
+    for name in sorted(sys.modules):
+        if name.startswith("torch._inductor."):
+            forget = getattr(vars(sys.modules[name]).get("cache_dir"), "cache_clear", None)
+            if forget is not None:
+                forget()
 
 
 class _Memory:
