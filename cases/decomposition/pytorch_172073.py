@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.12.1", "numpy", "setuptools"]
+# dependencies = ["torch==2.10.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/172073"
@@ -13,10 +13,17 @@
 # demands = ["complex"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.13"
+# torch = ">=2.2,<2.11"
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
 # match = "self\\.dim\\(\\) cannot be 0 to view ComplexFloat as Float"
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# blocked = true
+# outcome = "raise"
+# error = "torch._dynamo.exc.BackendCompilerFailed"
+# match = "must be real number, not complex"
 # ///
 """Inductor decomposes the addition of complex tensors into one of their real views, made by view(dtype) with a last
 dimension twice as long. A tensor without dimensions has no last one, and the view refuses it.

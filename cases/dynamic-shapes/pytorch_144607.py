@@ -12,17 +12,38 @@
 # demands = ["dynamic-shapes"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.3,<2.8"
+# torch = ">=2.4,<2.7"
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
 # match = "LoweringException: AssertionError: \\n\\s+target: aten\\.empty_strided\\.default"
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.3"
+# torch = ">=2.2,<2.4"
 # blocked = true
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
 # match = "No interface for device meta"
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# blocked = true
+# outcome = "raise"
+# error = "torch._dynamo.exc.BackendCompilerFailed"
+# match = "Cannot re-initialize CUDA|Found no NVIDIA driver"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.1,<2.2"
+# blocked = true
+# outcome = "raise"
+# error = "torch._dynamo.exc.BackendCompilerFailed"
+# match = "'NoneType' object is not callable"
+# frame = "graph\\.py:\\d+ init_wrapper_code"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.7,<2.8"
+# outcome = "raise"
+# error = "torch._inductor.exc.InductorError"
+# match = "AssertionError: \\n\\s+target: aten\\.empty_strided\\.default"
 # ///
 """For a graph whose tensors are all on meta there is nothing to run. With fixed sizes Inductor gets away with it; the
 second shape is compiled with symbolic sizes, which need code that computes them, and lowering stops at the device it

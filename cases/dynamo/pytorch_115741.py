@@ -11,22 +11,55 @@
 # backends = ["aot_eager"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.13"
+# torch = ">=2.1,<2.2"
 # outcome = "raise"
 # error = "TypeError"
 # match = "unsupported operand type\\(s\\) for \\*: 'NoneType' and 'int'"
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.8,<2.13"
+# torch = ">=2.12"
+# outcome = "raise"
+# error = "TypeError"
+# match = "unsupported operand type\\(s\\) for \\*: 'NoneType' and 'int'"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.7,<2.11"
 # outcome = "raise"
 # error = "NotImplementedError"
 # match = "'__mul__' is not implemented for \\S+_RecordFunction"
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.8"
+# torch = ">=2.2,<2.3"
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = "'__mul__' is not implemented for \\S+_RecordFunction"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.4,<2.7"
+# outcome = "raise"
+# error = "torch._dynamo.exc.InternalTorchDynamoError"
+# match = "'__mul__' is not implemented for \\S+_RecordFunction"
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# blocked = true
+# outcome = "raise"
+# error = "torch._dynamo.exc.InternalTorchDynamoError"
+# match = "^$"
+# frame = "convert_frame\\.py:\\d+ _compile"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.3,<2.4"
+# outcome = "raise"
+# error = "torch._dynamo.exc.InternalTorchDynamoError"
+# match = "'%s' is not implemented for %s"
+# frame = "profiler\\.py:\\d+ __enter__"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.11,<2.12"
+# outcome = "raise"
+# error = "torch._dynamo.exc.InternalTorchDynamoError"
+# match = "unsupported operand type\\(s\\) for \\*: 'NoneType' and 'int'"
 # ///
 """A TorchFunctionMode changes what torch functions return for the code under it. Torch functions that the
 compiler calls for itself while it traces or checks guards get the mode as well, and break on results they did

@@ -12,7 +12,7 @@
 # labels = ["hook", "by-design"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.6"
+# torch = ">=2.5"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "forward hook ran 0 times"

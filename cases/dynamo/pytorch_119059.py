@@ -13,10 +13,17 @@
 # demands = ["training"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.4"
+# torch = ">=2.1,<2.4"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = "call_method GetAttrVariable\\(AutogradFunctionContextVariable\\(Function\\), needs_input_grad\\)"
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# blocked = true
+# outcome = "raise"
+# error = "torch._dynamo.exc.Unsupported"
+# match = "autograd\\.Function with requires_grad"
 # ///
 """Dynamo traces forward and backward of an autograd.Function with a context object of its own that knew nothing of
 needs_input_grad. A backward that asks which gradients are wanted, as the documentation recommends, breaks the graph.

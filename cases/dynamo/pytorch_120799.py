@@ -13,16 +13,30 @@
 # compiles = false
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.7"
+# torch = ">=2.8"
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = "'TensorWithTFOverrideVariable' object has no attribute 'value_type'"
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.3"
+# torch = ">=2.2,<2.4"
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = "UserDefinedObjectVariable\\(Tagged\\) is not a constant"
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# blocked = true
+# outcome = "raise"
+# error = "torch._dynamo.exc.InternalTorchDynamoError"
+# match = "^$"
+# frame = "convert_frame\\.py:\\d+ _compile"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.1,<2.2"
+# outcome = "raise"
+# error = "torch._dynamo.exc.InternalTorchDynamoError"
+# match = "'Tagged' object has no attribute '__mro__'"
 # ///
 """__torch_function__ should be a classmethod; eager warns about a plain one and calls it, bound to the tensor. Tracing
 the override on a subclass, Dynamo binds it to the class it has for classmethods, and asks the tensor's variable for

@@ -13,7 +13,7 @@
 # labels = ["numpy"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.4"
+# torch = ">=2.2,<2.4"
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = "GetAttrVariable\\(NumpyNdarrayVariable\\(\\), __class__\\) is not a constant"

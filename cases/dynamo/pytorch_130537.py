@@ -11,11 +11,18 @@
 # backends = ["eager"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.6"
+# torch = ">=2.1,<2.5"
 # outcome = "raise"
 # error = "AssertionError"
 # match = "^\\s*from user code:|^$"
 # frame = "variables/functions.py:\\d+ bind_args"
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# blocked = true
+# outcome = "raise"
+# error = "torch._dynamo.exc.Unsupported"
+# match = "call_function BuiltinVariable\\(dict\\) \\[TupleVariable\\(\\)\\] \\{\\}"
 # ///
 """Up to Python 3.11 a list comprehension is a function of its own, which reaches the local dict through a closure cell.
 When Dynamo inlines it, an assertion compares the cell's name by getattr(cell, name, name), where cell is Dynamo's own

@@ -11,16 +11,23 @@
 # backends = ["eager"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.3,<2.6"
+# torch = ">=2.3,<2.5"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = "call_function UserDefinedClassVariable\\(<class 'collections\\.defaultdict'>\\) \\[BuiltinVariable"
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.3"
+# torch = ">=2.2,<2.3"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = "'skip function defaultdict in file"
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.2"
+# blocked = true
+# outcome = "raise"
+# error = "torch._dynamo.exc.Unsupported"
+# match = "call_function defaultdict in skip_files collections/__init__\\.py"
 # ///
 """The constructor of a defaultdict was traced if its factory was one of a few known ones, list and dict among them; set
 was left out, and the call breaks the graph. Correct: one graph; the dict that is returned holds the sets of

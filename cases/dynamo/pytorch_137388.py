@@ -9,10 +9,11 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# requires-torch = ">=2.2"
 # demands = ["dynamic-shapes"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.3,<2.15"
+# torch = ">=2.4,<2.15"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "no guard on the size among the code_parts"

@@ -13,9 +13,16 @@
 # labels = ["numpy"]
 #
 # [[tool.pt2bugs.bug]]
+# torch = ">=2.2"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "result is a ndarray, not a float64"
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.2"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "result is a float, not a float64"
 # ///
 """Dynamo traces a NumPy scalar as an array without dimensions and hands the result back as it came out of the graph, an
 array. NumPy itself turns such results of arithmetic into scalars. A scalar is a Python number, hashable and

@@ -11,10 +11,18 @@
 # backends = ["eager"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.6"
+# torch = ">=2.1,<2.6"
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = "indexed instead of read by name"
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# blocked = true
+# outcome = "raise"
+# error = "torch._dynamo.exc.InternalTorchDynamoError"
+# match = "^$"
+# frame = "convert_frame\\.py:\\d+ _compile"
 # ///
 """Dynamo gives the fields of a namedtuple the sources that items of a tuple have, so reading a field, and checking its
 guard, is value[i] and calls __getitem__ where a class overrides it. Correct: a field is an attribute, and

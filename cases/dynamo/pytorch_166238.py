@@ -11,7 +11,7 @@
 # backends = ["eager"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.10,<2.13"
+# torch = ">=2.10,<2.11"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = "does not know how to trace method `default_factory` of class `defaultdict`"
@@ -29,10 +29,17 @@
 # match = "call_function UserDefinedClassVariable\\(<class 'collections\\.defaultdict'>\\) \\[GetAttrVariable"
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.3"
+# torch = ">=2.2,<2.3"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = "'skip function defaultdict in file"
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.2"
+# blocked = true
+# outcome = "raise"
+# error = "torch._dynamo.exc.Unsupported"
+# match = "call_function defaultdict in skip_files collections/__init__\\.py"
 # ///
 """Dynamo knows the factory of a defaultdict that it traces, but gave out the attribute default_factory as an unresolved
 access, and takes as the factory of a new defaultdict only what it recognises as a class or function. The

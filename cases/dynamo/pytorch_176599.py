@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.10.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.11.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/176599"
@@ -12,7 +12,7 @@
 # backends = ["eager"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.11"
+# torch = "<2.12"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "property gives 5\\.0, not 11\\.0"

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.10.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.12.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/180840"
@@ -12,13 +12,13 @@
 # demands = ["subclass"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.7,<2.11"
+# torch = ">=2.8,<2.13"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = "super\\(\\) attribute that is not a function or method"
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.5,<2.7"
+# torch = ">=2.5,<2.8"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = "non-function or method super: <built-in method __new__ of torch\\._C\\._TensorMeta"

@@ -11,23 +11,25 @@
 # backends = ["eager"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.10,<2.15"
+# torch = ">=2.11,<2.15"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "matches neither protocol: -1.0"
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.6,<2.10"
+# torch = ">=2.1,<2.11"
 # blocked = true
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = "UserDefinedObjectVariable\\(UnionType\\) is not a constant"
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.1,<2.3"
-# outcome = "wrong"
-# error = "AssertionError"
-# match = "matches neither protocol: -1.0"
+# torch = "<2.1"
+# blocked = true
+# outcome = "raise"
+# error = "torch._dynamo.exc.InternalTorchDynamoError"
+# match = "^$"
+# frame = "convert_frame\\.py:\\d+ _compile"
 # ///
 """A runtime-checkable Protocol with data members supports isinstance, but issubclass raises TypeError for it.
 Dynamo answers isinstance(object, A | B) by issubclass on the object's type, takes the TypeError for a "no",

@@ -14,13 +14,13 @@
 # compiles = false
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.6"
+# torch = ">=2.5"
 # outcome = "raise"
 # error = "torch._dynamo.exc.UserError"
 # match = "mismatch between the structure of `inputs` and `dynamic_shapes`"
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.6"
+# torch = "<2.5"
 # outcome = "raise"
 # error = "ValueError"
 # match = "Node type mismatch; expected <class 'tuple'>, but got <class 'dict'>"

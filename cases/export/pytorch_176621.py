@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.10.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.11.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/176621"
@@ -13,7 +13,7 @@
 # compiles = false
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.11"
+# torch = "<2.12"
 # outcome = "raise"
 # error = "torch._export.serde.serialize.SerializeError"
 # match = "torch\\.float8_e8m0fnu"

@@ -12,10 +12,18 @@
 # compiles = false
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.4"
+# torch = ">=2.1,<2.3"
 # outcome = "raise"
 # error = "torch._dynamo.exc.TorchRuntimeError"
 # match = "its data is not allocated yet"
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# blocked = true
+# outcome = "raise"
+# error = "torch._dynamo.exc.TorchRuntimeError"
+# match = "^\\s+from user code:"
+# frame = "utils\\.py:\\d+ get_fake_value"
 # ///
 """With check_sparse_tensor_invariants the constructor of a sparse tensor looks at the values of its indices. A fake
 tensor has no values, and the check finds data that was never allocated. Correct: eager's dense form, whether the

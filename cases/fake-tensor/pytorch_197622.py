@@ -12,17 +12,25 @@
 # demands = ["training", "dynamic-shapes"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.4"
+# torch = ">=2.3"
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
 # match = "isIntList\\(\\) INTERNAL ASSERT FAILED"
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.4"
+# torch = ">=2.1,<2.3"
 # blocked = true
 # outcome = "raise"
 # error = "torch._dynamo.exc.TorchRuntimeError"
 # match = "SymIntArrayRef expected to contain only concrete"
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# blocked = true
+# outcome = "raise"
+# error = "torch._dynamo.exc.TorchRuntimeError"
+# match = "^\\s+from user code:"
+# frame = "utils\\.py:\\d+ get_fake_value"
 # ///
 """The backward operator of antialiased bicubic interpolation has no meta kernel in Python, so a fake tensor calls the
 C++ one, which takes sizes as plain integers. With dynamic=True the sizes are symbols, and unpacking them trips an

@@ -12,7 +12,7 @@
 # compiles = false
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.6"
+# torch = ">=2.1,<2.6"
 # outcome = "raise"
 # error = "KeyError"
 # match = "'value'"

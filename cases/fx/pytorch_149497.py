@@ -12,9 +12,17 @@
 # compiles = false
 #
 # [[tool.pt2bugs.bug]]
+# torch = ">=2.1"
 # outcome = "raise"
 # error = "ValueError"
 # match = "code: co_varnames is too small"
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# blocked = true
+# outcome = "raise"
+# error = "ValueError"
+# match = "code: varnames is too small"
 # ///
 """To call forward with proxies, symbolic_trace rewrites the code object so that *args become plain parameters.
 It counts the parameters of the wrapped function (inspect.unwrap), but rewrites the wrapper, whose code has no

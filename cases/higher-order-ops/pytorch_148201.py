@@ -14,19 +14,19 @@
 # demands = ["subclass"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.10,<2.13"
+# torch = ">=2.10"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = "There was no rule registered for HOP flex_attention and subclass"
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.7,<2.10"
+# torch = ">=2.8,<2.10"
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
 # match = "torch\\.nested\\.nested_tensor_from_jagged"
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.7"
+# torch = "<2.8"
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
 # match = "Attempting to use FunctionalTensor on its own"

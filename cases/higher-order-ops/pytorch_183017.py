@@ -14,13 +14,13 @@
 # demands = ["control-flow"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.8"
+# torch = ">=2.7"
 # outcome = "raise"
 # error = "torch._dynamo.exc.UncapturedHigherOrderOpError"
 # match = "pair\\[1\\] differ in 'stride: \\(1, 2\\) vs \\(3, 1\\)'"
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.8"
+# torch = ">=2.6,<2.7"
 # blocked = true
 # outcome = "raise"
 # error = "torch._dynamo.exc.UncapturedHigherOrderOpError"

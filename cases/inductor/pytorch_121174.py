@@ -9,9 +9,10 @@
 # symptom = "wrong-result"
 # devices = ["cpu"]
 # backends = ["inductor"]
+# requires-torch = ">=2.2"
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.2,<2.3"
+# torch = ">=2.2,<2.4"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "Greatest absolute difference: 0\\.2706"

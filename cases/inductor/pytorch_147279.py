@@ -11,10 +11,17 @@
 # backends = ["inductor"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.6,<2.7"
+# torch = ">=2.5,<2.7"
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
 # match = "no match for .operator\\+. \\(operand types are .\\S*VectorizedN<float, 2>. and .\\S*Vectorized<c10::Half>"
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# blocked = true
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "Absolute difference: 96\\.0"
 # ///
 """arange is an index expression that the vectorised kernel evaluates as a vector of the dtype asked for, float16, while
 the reduction accumulates in float32. Nothing converts between the two vector types, and g++ finds no operator for

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.12.1", "numpy", "setuptools"]
+# dependencies = ["torch==2.11.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/174963"
@@ -12,13 +12,13 @@
 # demands = ["aliasing"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.5,<2.8"
+# torch = ">=2.3,<2.7"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "Mismatched elements: 31 / 32"
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.10,<2.13"
+# torch = ">=2.10,<2.12"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "Mismatched elements: 31 / 32"

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.12.1", "numpy", "setuptools"]
+# dependencies = ["torch==2.11.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/177630"
@@ -12,10 +12,17 @@
 # backends = ["inductor"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.13"
+# torch = ">=2.2,<2.12"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "compiled product of float16 and float32 accepted"
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.2"
+# blocked = true
+# outcome = "raise"
+# error = "RuntimeError"
+# match = "\"bmm\" not implemented for 'Half'"
 # ///
 """A matrix product wants one dtype, and the kernel of bmm checks it; its meta kernel did not. Traced, the mixed pair
 passes, and Inductor's decomposition of bmm casts its inputs to the dtype it computes in, so no kernel sees the

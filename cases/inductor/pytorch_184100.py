@@ -19,13 +19,13 @@
 # match = "'complex' object has no attribute 'get_name'"
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.3,<2.7"
+# torch = ">=2.5,<2.7"
 # outcome = "raise"
 # error = "AttributeError"
 # match = "'complex' object has no attribute 'get_name'"
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.3"
+# torch = "<2.5"
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
 # match = "aten::_conj\\(\\) Expected a value of type 'Tensor' for argument 'self'"

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.14.1", "numpy", "setuptools"]
+# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/187018"
@@ -11,7 +11,7 @@
 # backends = ["inductor"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.3,<2.15"
+# torch = ">=2.5,<2.14"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "sum of negated uint8 magnitudes is -816, not 720"

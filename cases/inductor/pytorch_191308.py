@@ -12,7 +12,7 @@
 # backends = ["inductor"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.3,<2.15"
+# torch = ">=2.4,<2.15"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "int8 batched product has dtype torch\\.int64"
