@@ -36,6 +36,8 @@ _MODULES = (
     "torch.fx.experimental.proxy_tensor",
     "torch.testing",
 )
+_WITHOUT_KERNELS = frozenset({"eager", "aot_eager", "aot_eager_decomp_partition"})
+"""Backends that compile nothing for a CPU. Of any other, Inductor may be a part, as it is of ipex."""
 Needs = dict[str, list[str]]
 """What a compile was seen to need: the ``modules`` it imported."""
 
@@ -44,8 +46,8 @@ def prepare(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Import torch and the compiler, and say what was imported.
 
     Args:
-        settings: `threads` of every child; `targets`, the devices and backends in use, as for Inductor the vector ISA
-            must be known; `imports`, modules that register a backend; `distributions`, names whose versions are asked.
+        settings: `threads` of every child; `targets`, the devices and backends in use, as for those that compile kernels
+            the vector ISA must be known; `imports`, modules that register a backend; `distributions`, names whose versions are asked.
         folder: of the run, to keep things in should the cache not be writable.
 
     Returns:
@@ -69,7 +71,7 @@ def prepare(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     for name in settings.get("imports", ()):
         importlib.import_module(name)
     targets = [tuple(target) for target in settings["targets"]]
-    if any(backend.startswith("inductor") for _, backend in targets):
+    if any(backend not in _WITHOUT_KERNELS for _, backend in targets):
         with contextlib.suppress(Exception):
             _probe_vector_isa(memory)
     forget_kernel_folder()
