@@ -46,8 +46,9 @@ def prepare(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Import torch and the compiler, and say what was imported.
 
     Args:
-        settings: `threads` of every child; `targets`, the devices and backends in use, as for those that compile kernels
-            the vector ISA must be known; `imports`, modules that register a backend; `distributions`, names whose versions are asked.
+        settings: `threads` of every child; `targets`, the devices and backends in use, as for those that compile
+            kernels the vector ISA must be known; `imports`, modules that register a backend; `distributions`, names
+            whose versions are asked.
         folder: of the run, to keep things in should the cache not be writable.
 
     Returns:
