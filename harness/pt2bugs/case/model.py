@@ -125,6 +125,14 @@ class Case:
     requires_python: str = ""
     doc: str = ""
 
+    @property
+    def unmeasured(self) -> bool:
+        """Whether it waits for a machine with its device: no entry can say yet what the bug looks like there.
+
+        It is neither a guard nor counted among the bugs that were seen.
+        """
+        return not self.guard and not self.bugs and "cpu" not in self.devices
+
     def check(self, name: str) -> Check:
         """The check of that name; StopIteration if there is none."""
         return next(check for check in self.checks if check.name == name)

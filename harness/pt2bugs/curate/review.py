@@ -54,7 +54,7 @@ def check_header(case: Case) -> Finding:
     lines = [line for line in case.doc.splitlines() if line.strip()]
     if not 3 <= len(lines) <= 10:
         problems.append(f"the docstring has {len(lines)} lines, not 3 to 10")
-    if not case.bugs and not case.guard:
+    if not case.bugs and not case.guard and not case.unmeasured:
         problems.append("neither a [[tool.pt2bugs.bug]] entry nor guard = true")
     for bug in case.bugs:
         if bug.outcome in (Outcome.RAISE, Outcome.WRONG) and not (bug.error and bug.match):
@@ -71,8 +71,10 @@ def check_filled(case: Case) -> Finding:
 
 
 def check_imports(case: Case) -> Finding:
-    """Only torch and the standard library; a case of an extra may import what that brings, one about numpy that."""
+    """Only torch and the standard library; a case of an extra may import what that brings, one about numpy that, one
+    that is not for the CPU triton, which comes with torch's wheels for accelerators."""
     allowed = ALLOWED_IMPORTS | ({"numpy"} if "numpy" in case.labels else set())
+    allowed |= {"triton"} if "cpu" not in case.devices else set()
     found = set()
     for node in ast.walk(ast.parse(case.path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -134,6 +136,8 @@ def check_releases(case: Case, records: Sequence[Record]) -> Finding:
     A bug that every release shows has no passing one; that is said. A guard has been seen passing only.
     """
     answers = [record for record in records if record["verdict"] not in (Verdict.SKIP, Verdict.ERROR)]
+    if not answers and case.unmeasured:
+        return Finding("releases", None, f"not measured: needs {case.devices[0]}")
     if not answers:
         return Finding("releases", False, f"nothing measured; `pt2bugs run {case.id} --torch minors`")
     bad = [r for r in answers if r["verdict"] in (Verdict.FAIL, Verdict.XPASS)]
@@ -161,6 +165,8 @@ def check_compiles(case: Case, records: Sequence[Record]) -> Finding:
     """Some graph was captured, unless the header says that none is."""
     if not case.compiles:
         return Finding("compiles", None, "compiles = false")
+    if not records and case.unmeasured:
+        return Finding("compiles", None, f"not measured: needs {case.devices[0]}")
     graphs = max((record["graphs"] or 0 for record in records), default=0)
     if not graphs and any(re.match(r"torch/_(dynamo|functorch|inductor)/", record["frame"]) for record in records):
         return Finding("compiles", True, "the compiler raises before it captures a graph")

@@ -49,6 +49,9 @@ def corpus_page(cases: Sequence[Case], rows: Sequence[History], roots: Iterable[
 
 def life(rows: Iterable[History]) -> str:
     """Where a case's checks begin and cease to show the bug, as measured: ``2.5.1 to 2.9.1: ..., fixed in 2.10.0``."""
+    rows = list(rows)
+    if not rows:
+        return "not measured"
     stretches = {stretch for row in rows for stretch in _stretches(row.search)}
     in_order = sorted(stretches, key=lambda text: (version_key(text.split(" ")[0]), text))
     return "; ".join(in_order) or "passes wherever measured"

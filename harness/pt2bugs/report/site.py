@@ -49,8 +49,8 @@ class Site:
 
     @cached_property
     def bugs(self) -> list[Case]:
-        """The documented bugs."""
-        return [case for case in self.cases if not case.guard]
+        """The documented bugs; those of devices that were never measured are not counted among them."""
+        return [case for case in self.cases if not case.guard and not case.unmeasured]
 
     @cached_property
     def guards(self) -> list[Case]:
