@@ -1,0 +1,35 @@
+# /// script
+# requires-python = ">=3.10"
+# dependencies = ["torch==2.14.1", "numpy", "setuptools"]
+#
+# [tool.pt2bugs]
+# issue = "https://github.com/pytorch/pytorch/issues/196193"
+# title = "torch.cuda.stream(None) cannot be traced"
+# component = "dynamo"
+# symptom = "internal-error"
+# devices = ["cuda"]
+# backends = ["eager"]
+# labels = ["stream", "context-manager"]
+# demands = []
+# ///
+"""torch.cuda.stream(None) is documented to do nothing. Dynamo has a constant for its argument and a variable class
+for the context that expects a stream, whose index among the user objects it reads without a look. Correct: the
+context changes nothing and the function is traced as a whole. As reported with fullgraph=True: an
+InternalTorchDynamoError. Source: pytorch issue 196193, PR 196196.
+"""
+
+import torch
+
+
+def add_one(x: torch.Tensor) -> torch.Tensor:
+    with torch.cuda.stream(None):
+        return x + 1
+
+
+def test_no_stream(device: str, backend: str) -> None:
+    x = torch.zeros(3, device=device)
+    torch.testing.assert_close(torch.compile(add_one, backend=backend, fullgraph=True)(x), add_one(x))
+
+
+if __name__ == "__main__":
+    test_no_stream("cuda", "eager")
