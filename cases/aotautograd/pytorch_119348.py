@@ -12,11 +12,11 @@
 # labels = ["user-triton", "autograd-function"]
 # demands = ["training", "mutation"]
 # ///
-"""What a user's Triton kernel writes has to be found out by reading its code. torch 2.2 does not try, and the
-analysis of 2.3 gave up on kernels with loops: every tensor argument then counts as changed. In the backward
-pass of an autograd.Function one of them is the incoming gradient, which AOTAutograd does not allow to be
-changed. Correct: the doubled input and a gradient of 2. As reported: AssertionError, found an input to the
-backward that was mutated. Source: pytorch issue 119348.
+"""What a user's Triton kernel writes has to be found out by reading its code. torch 2.2 does not try, and later
+releases assume the worst where they cannot follow the code: every tensor argument then counts as changed. In
+the backward pass of an autograd.Function one of them is the incoming gradient, which AOTAutograd does not allow
+to be changed. Correct: the doubled input and a gradient of 2. As reported: AssertionError, found an input to
+the backward that was mutated. Source: pytorch issue 119348.
 """
 
 import torch

@@ -13,10 +13,10 @@
 # labels = ["flex-attention"]
 # demands = ["training"]
 # ///
-"""A tensor that score_mod uses may be a parameter; the backward kernel of flex attention then adds up its gradient
-by atomic additions at the indices where the tensor was read. A tensor without dimensions is read without an
-index, for which the lowering of the backward pass has no case. Correct: the gradient of softmax(q k / 8 *
-scale) v. As reported: LoweringException out of flex_attention_backward. Source: pytorch issue 145208.
+"""A tensor that score_mod uses may be a parameter, whose gradient the backward kernel of flex attention adds up at
+the places where the tensor was read. The lowering of the backward pass fails where that is a tensor without
+dimensions, which is read without an index. Correct: the gradient of softmax(q k / 8 * scale) v. As reported:
+LoweringException out of flex_attention_backward. Source: pytorch issue 145208.
 """
 
 import torch
@@ -25,7 +25,7 @@ from torch.nn.attention.flex_attention import flex_attention
 
 def test_gradient_of_the_scale(device: str, backend: str) -> None:
     torch.manual_seed(0)
-    query, key, value = (torch.randn(1, 1, 128, 64).to(device) for _ in range(3))
+    query, key, value = (torch.randn(1, 1, 128, 64).to(device).requires_grad_() for _ in range(3))
 
     def learned(attention) -> torch.Tensor:
         scale = torch.tensor(2.0, device=device, requires_grad=True)

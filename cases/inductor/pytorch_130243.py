@@ -13,10 +13,10 @@
 # demands = ["mutation"]
 # ///
 """Inductor chooses the strides of intermediate tensors. A user's Triton kernel gets a pointer and walks through
-memory, so for it the strides are part of the value. Here the sine of a column-major tensor is column-major in
-eager, and its transpose contiguous; Inductor stored the sine row by row and passed the pointer on. Correct: the
-kernel reads the transpose row by row, as in eager. As reported the values came out in another order. torch 2.6
-keeps the strides of a user kernel's arguments. Source: pytorch issue 130243.
+memory, so for it the strides are part of the value. Here the negation of a column-major tensor is column-major
+in eager, and its transpose contiguous; Inductor stores the negation row by row and passes the pointer on.
+Correct: the kernel reads the transpose row by row, as in eager. As reported the values came out in another
+order. torch 2.6 keeps the strides of a user kernel's arguments. Source: pytorch issue 130243.
 """
 
 import torch

@@ -11,11 +11,11 @@
 # labels = ["scan"]
 # demands = []
 # ///
-"""A scan over more than 128 elements in one of few columns gets a split-scan kernel, which has no x dimension: the
-range tree of the other dimensions has tensor_dim None. The bias that is added before the scan is indexed by
-that tree, and asking for the shape of its block indexes a list with None. Correct: it compiles and equals
-eager. As reported: TypeError, list indices must be integers or slices, not NoneType; 128 elements worked.
-Source: pytorch issue 180221, PR 180369.
+"""A scan over more than 128 elements is split over blocks. The split-scan kernel has no x dimension: the range
+tree of the other dimensions has tensor_dim None. The bias that is added before the scan is indexed by that
+tree, and asking for the shape of its block indexes a list with None. Correct: it compiles and equals eager. As
+reported: TypeError, list indices must be integers or slices, not NoneType; 128 elements worked. Source: pytorch
+issue 180221, PR 180369.
 """
 
 import torch
