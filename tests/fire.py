@@ -1,0 +1,255 @@
+"""A matrix under fire: `pt2bugs run` over several releases of a fake torch, and a gun that kills its processes.
+
+The test of the kills and ``benchmarks/kills.py`` both use it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from types import MappingProxyType
+
+from pt2bugs.results.journal import journal_files, read_journal
+from pt2bugs.results.matrix import cell_key, is_complete
+from pt2bugs.results.record import Record
+from suite import case_text, parent_of
+
+RELEASES = {
+    "2.5.0": {},
+    "2.6.0": {"half": "wrong", "dead": "abort"},
+    "2.7.0": {"half": "raise"},
+}
+"""The releases of the matrix, and the bugs of each: what the checks of ``half`` and ``dead`` compile goes wrong."""
+_NAMES = ("fine", "half", "dead")
+_CHECK = """
+import time
+import torch
+
+def {name}(x):
+    return x.sin()
+
+def check(backend):
+    x = torch.arange(4)
+    time.sleep(0.05)
+    torch.testing.assert_close(torch.compile({name}, backend=backend)(x), {name}(x))
+
+def test_a(backend): check(backend)
+def test_b(backend): check(backend)
+def test_c(backend): check(backend)
+"""
+_CHECKS, _BACKENDS = 3, ("eager", "inductor")
+
+
+class Matrix:
+    """`pt2bugs run` over all releases, in a folder and with environments of its own.
+
+    Args:
+        index: address of a package index with the wheels of `RELEASES`.
+        copies: case files of each of the three kinds.
+    """
+
+    def __init__(self, folder: Path, index: str, copies: int = 1) -> None:
+        self.folder = folder
+        self.mark = uuid.uuid4().hex
+        self.temporary = folder / "tmp"
+        self.environ = {
+            **{name: value for name, value in os.environ.items() if not name.startswith(("UV_", "PIP_", "PT2BUGS_"))},
+            "PT2BUGS_HOME": str(folder / "home"),
+            "TMPDIR": str(self.temporary),
+            "PIP_CONFIG_FILE": os.devnull,
+            "MATRIX_MARK": self.mark,
+        }
+        self.temporary.mkdir(parents=True)
+        self.command = [sys.executable, "-m", "pt2bugs.cli", "run", "--torch", "all", "--index", index, "--jobs", "2"]
+        for name in _NAMES:
+            bugs = [{"torch": "==2.6.0", "outcome": "wrong"}] if name == "half" else []
+            text = case_text(_CHECK.format(name=name), bugs=bugs, backends=list(_BACKENDS))
+            for number in range(copies):
+                path = folder / "cases" / f"{name}_{number}.py"
+                path.parent.mkdir(exist_ok=True)
+                path.write_text(text)
+        self.size = len(_NAMES) * copies * _CHECKS * len(_BACKENDS) * len(RELEASES)
+        """Cells of the whole matrix."""
+
+    def start(self) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            self.command, cwd=self.folder, env=self.environ, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+
+    def finish(self) -> str:
+        """Run to the end undisturbed."""
+        process = self.start()
+        output, _ = process.communicate(timeout=600)
+        assert process.returncode == 1, output  # `dead` and `half` fail where no entry says so
+        return output
+
+    @property
+    def cells(self) -> list[str]:
+        """The rows of the table."""
+        return (self.folder / "results" / "cells.csv").read_text().splitlines()
+
+    def records(self) -> list[Record]:
+        return list(read_journal(journal_files(self.folder / "results" / "journal"), lambda _: None))
+
+    def is_done(self) -> bool:
+        return len({cell_key(record) for record in self.records() if is_complete(record)}) == self.size
+
+    def processes(self) -> dict[int, str]:
+        """Every process of the run, with its role."""
+        found = {}
+        for path in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if f"MATRIX_MARK={self.mark}".encode() in (path / "environ").read_bytes():
+                    found[int(path.name)] = _role(path)
+        return found
+
+    def differences(self, undisturbed: Matrix, before: list[Record]) -> list[str]:
+        """What is not as it must be after the fire, in words.
+
+        Args:
+            undisturbed: the same matrix, which nobody fired at.
+            before: what was in the journal when the fire ended.
+        """
+        words = [f"the tables differ: {row}" for row in sorted(set(self.cells) ^ set(undisturbed.cells))]
+        if not words and self.cells != undisturbed.cells:
+            words.append("the tables have another order")
+        records = self.records()
+        complete = Counter(cell_key(record) for record in records if is_complete(record))
+        if len(complete) != self.size:
+            words.append(f"{len(complete)} of {self.size} cells have an answer")
+        words += [f"measured {times} times: {key}" for key, times in complete.items() if times > 1]
+        words += [f"lost: {record}" for record in before if record not in records]
+        return words + self._leftovers()
+
+    def _leftovers(self) -> list[str]:
+        """Processes and folders that outlive the runs."""
+        words = [f"still there: process {pid}, {role}" for pid, role in self.processes().items()]
+        # The folder of a run that was killed together with its guardian goes with the next run, once it is ten
+        # seconds old and so cannot be one that another run has just made.
+        for path in self.temporary.iterdir():
+            os.utime(path, (time.time() - 60,) * 2)
+        program = "from pt2bugs.engine.folders import RunFolder; RunFolder.create().remove()"
+        subprocess.run([sys.executable, "-c", program], env=self.environ, check=True)
+        words += [f"still there: {path}" for path in self.temporary.iterdir()]
+        environments = self.folder / "home" / "envs"
+        words += [
+            f"still there: {path}, half an environment"
+            for path in environments.iterdir()
+            if path.is_dir() and path.name.startswith("torch-") and not (path / "pt2bugs.json").exists()
+        ]
+        return words
+
+
+_ENGINE = ("guardian", "zygote", "supervisor", "cell")
+"""The processes of an engine without a namespace, from the outermost on."""
+
+
+def _role(path: Path) -> str:
+    """What a process of a matrix is."""
+    words = (path / "cmdline").read_bytes().decode().split("\0")
+    if "pt2bugs.cli" in words:
+        return "run"
+    if "guardian" not in words:
+        return "install"
+    numbers = _numbers(path)
+    if len(numbers) == 1:
+        return _ENGINE[min(_depth(int(path.name)), len(_ENGINE) - 1)]
+    if len(numbers) == 2:
+        return "process 1" if numbers[-1] == "1" else "zygote"
+    return "supervisor" if numbers[-1] == "1" else "cell"
+
+
+def _numbers(path: Path) -> list[str]:
+    """The process's number in each PID namespace that it is in, from ours on."""
+    lines = (path / "status").read_text().splitlines()
+    return next((line.split()[1:] for line in lines if line.startswith("NSpid:")), [path.name])
+
+
+def _depth(pid: int) -> int:
+    """How far below the run: 0 for a guardian."""
+    depth = 0
+    while not _is_run(pid := parent_of(pid)):
+        if pid <= 1:
+            return len(_ENGINE)
+        depth += 1
+    return depth
+
+
+def _is_run(pid: int) -> bool:
+    return b"pt2bugs.cli" in Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+class Gun:
+    """Kills one random process at a time, each kind as often as its weight says."""
+
+    WEIGHTS = MappingProxyType(
+        {"run": 10, "install": 10, "guardian": 10, "process 1": 10, "zygote": 10, "supervisor": 20, "cell": 30}
+    )
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.hits: Counter[str] = Counter()
+        self._safe_again: dict[int, int] = {}
+        self._aim()
+
+    def _aim(self) -> None:
+        (self._role,) = self.random.choices(list(self.WEIGHTS), list(self.WEIGHTS.values()))
+        self._until = time.monotonic() + 3
+
+    def fire(self, matrix: Matrix) -> None:
+        """Hit a process of the kind aimed at, if there is one; aim anew in the end."""
+        if targets := sorted(pid for pid, role in matrix.processes().items() if role == self._role):
+            target = self.random.choice(targets)
+            with contextlib.suppress(OSError):
+                if self._may_hit(target, matrix):
+                    os.kill(target, signal.SIGKILL)
+                    self.hits[self._role] += 1
+                    return self._aim()
+        if time.monotonic() > self._until:
+            self._aim()
+        return None
+
+    def _may_hit(self, pid: int, matrix: Matrix) -> bool:
+        """Whether no cell loses its process twice in a row, which is believed to be the check's own doing.
+
+        After a hit on an engine every cell that runs there must have been recorded before the next one.
+        """
+        if self._role in ("run", "install"):
+            return True
+        run = pid
+        while not _is_run(run):
+            run = parent_of(run)
+            if run <= 1:
+                return False
+        recorded = len(matrix.records())
+        if recorded < self._safe_again.get(run, 0):
+            return False
+        # Two jobs: as many cells may be on their way when it hits, and two more be begun before they are seen.
+        self._safe_again[run] = recorded + 5
+        return True
+
+
+def under_fire(matrix: Matrix, gun: Gun, kills: int, talk: Callable[[str], None] = lambda _: None) -> None:
+    """Run again and again while the gun fires, until it has hit so often or all is done."""
+    goal = gun.hits.total() + kills
+    while gun.hits.total() < goal and not matrix.is_done():
+        process = matrix.start()
+        try:
+            while process.poll() is None and gun.hits.total() < goal:
+                time.sleep(gun.random.uniform(0.01, 0.1))
+                gun.fire(matrix)
+        finally:
+            process.kill()
+        output, _ = process.communicate(timeout=60)
+        assert "Traceback" not in output, output
+        talk(f"{gun.hits.total()} kills: {dict(gun.hits)}")
