@@ -15,9 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pt2bugs
 from fake_torch import write_torch
 
 Record = dict[str, Any]
+HARNESS = str(Path(pt2bugs.__file__).parent.parent)
+"""Where the pt2bugs of the tests is: its runs are to use it too, not the one that is installed."""
 
 _HEADER = """\
 # /// script
@@ -99,7 +102,7 @@ class Suite:
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "PT2BUGS_"))}
         return {
             **kept,
-            "PYTHONPATH": "" if self.real_torch else str(self.torch),
+            "PYTHONPATH": os.pathsep.join([*([] if self.real_torch else [str(self.torch)]), HARNESS]),
             "TMPDIR": str(self.temporary),
             "HOME": str(self.home),
             # What is learnt about an environment; on the real torch worth keeping between tests.

@@ -34,3 +34,12 @@ def test_what_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
         "no path at all": "no path at all",
     }.items():
         assert normalizer.hide(text, Path("/corpus/dynamo/pytorch_1.py")) == expected
+
+
+def test_a_word_of_any_length_is_read_once() -> None:
+    """Quadratic, this took minutes."""
+    normalizer = Normalizer({})
+    case = Path("/corpus/dynamo/pytorch_1.py")
+    for text in ("\0" * 200_000, "x" * 200_000, "/" * 200_000, "/pytorch_1.pyx" * 20_000):
+        assert normalizer.hide(text, case) == text
+    assert normalizer.hide("x/pytorch_1.py" * 20_000 + ":3", case) == "pytorch_1.py:3"

@@ -13,6 +13,7 @@ OUTPUT_LIMIT = 4000
 RAW_LIMIT = 64_000
 """Characters of a text that leave a child. Paths are hidden before the last cut, as half a path would stay."""
 TYPE_LIMIT = 300
+FRAME_LIMIT = 500
 MAX_FRAMES = 5
 """Torch frames kept of a traceback, the innermost first."""
 

@@ -105,13 +105,15 @@ class Originals:
         self._for_a_pass = [
             (vars(module), name, vars(module)[name]) for module, names in self.FOR_A_PASS for name in names
         ]
-        self._untrace = (sys.settrace, sys.setprofile)
+        self._tracing = ((sys.gettrace, sys.settrace), (sys.getprofile, sys.setprofile))
         self._set_recursion_limit, self._recursion_limit = sys.setrecursionlimit, sys.getrecursionlimit()
 
     def restore(self, *, has_failed: bool) -> None:
         """Set back what a report needs, and stop what a check has left to look on."""
-        for untrace in self._untrace:
-            untrace(None)
+        # Only where there is one: an audit hook that a check has left may raise when it is set.
+        for find, replace in self._tracing:
+            if find() is not None:
+                replace(None)
         for namespace, name, saved in self._for_a_pass:
             if name not in namespace or namespace[name] is not saved:
                 has_failed = True
@@ -200,7 +202,9 @@ def _call(
     check: Callable[..., Any],
     arguments: Mapping[str, Any],
     timer: SoftTimeout,
+    gettrace: Callable[[], Any] = sys.gettrace,
     settrace: Callable[[None], None] = sys.settrace,
+    anything: type[BaseException] = BaseException,
 ) -> tuple[Any, BaseException | None]:
     """What the check returned, and the exception that left it. The alarm may come at any moment up to the stop."""
     try:
@@ -209,9 +213,10 @@ def _call(
             return check(**arguments), None
         finally:
             # A trace function of the check would be called for the next function, and may raise there.
-            settrace(None)
+            if gettrace() is not None:
+                settrace(None)
             timer.stop()
-    except BaseException as caught:
+    except anything as caught:
         return None, caught
 
 

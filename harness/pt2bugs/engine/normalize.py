@@ -29,8 +29,7 @@ class Normalizer:
 
     def hide(self, text: str, case: Path) -> str:
         """`text` without paths and addresses of this machine; `case` is the case file."""
-        # Guards quote their source by the end of its path, cut off anywhere.
-        text = re.sub(rf"[^\s'\"(]*/{re.escape(case.name)}\b", case.name, text.replace(f"{case.parent}/", ""))
+        text = _without_folders(text.replace(f"{case.parent}/", ""), case.name)
         text = self._pattern.sub(self._word, text)
         return _ADDRESS.sub("at 0x...", text)
 
@@ -38,6 +37,26 @@ class Normalizer:
         if found["cell"]:
             return "<cell>"
         return "<scratch>" if found["run"] else self._names[found[0]]
+
+
+_WORD = re.compile(r"[^\s'\"(]+")
+
+
+def _without_folders(text: str, name: str) -> str:
+    """`text` with every path that ends in ``/name`` cut down to the name.
+
+    Guards quote their source by the end of its path, cut off anywhere. Each word is matched once, so that this takes
+    no longer for 64,000 characters without a space.
+    """
+    if f"/{name}" not in text:
+        return text
+    ending = re.compile(rf"/{re.escape(name)}\b")
+
+    def shortened(word: re.Match[str]) -> str:
+        ends = [found.end() for found in ending.finditer(word[0])]
+        return f"{name}{word[0][ends[-1] :]}" if ends else word[0]
+
+    return _WORD.sub(shortened, text)
 
 
 _ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,16}\b")

@@ -15,9 +15,10 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
 
-from pt2bugs.case.observation import MAX_FRAMES, RAW_LIMIT, TYPE_LIMIT, Observation, bounded
+from pt2bugs.case.observation import FRAME_LIMIT, MAX_FRAMES, RAW_LIMIT, TYPE_LIMIT, Observation, bounded
 from pt2bugs.case.words import Outcome
 
+_MAX_CAUSES = 100
 _NO_SPACE = "No space left on device"
 _NO_MEMORY = re.compile(
     r"(\[enforce fail at alloc_cpu\.cpp:\d+\][^\n]*)?DefaultCPUAllocator: (can't allocate|not enough) memory"
@@ -37,11 +38,17 @@ class CheckTimeout(BaseException):
 
 def observe_exception(error: BaseException, path: str) -> Observation:
     """The outcome and identity of an exception that left a check of the file `path`."""
-    frames = _frames(_traceback.__get__(error))
+    try:
+        frames = _frames(_traceback.__get__(error))
+    except BaseException:
+        # An audit hook that the check has left may forbid to look at frames.
+        frames = []
     message = bounded(text_of(error), RAW_LIMIT)
     seen = Observation(_classify(error, message, frames, path), type_name(type(error)), message)
     inside = [
-        f"{place}:{line} {function}" for file, line, function in reversed(frames) if (place := inside_torch(file))
+        _in_one_line(f"{place}:{line} {function}", FRAME_LIMIT)
+        for file, line, function in reversed(frames)
+        if (place := inside_torch(file))
     ]
     if inside:
         seen.frame, seen.frames = inside[0], inside[1:MAX_FRAMES]
@@ -78,11 +85,11 @@ def _is_a(error: BaseException, kind: type[BaseException]) -> bool:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """The exception and what it came from."""
-    met: set[int] = set()
+    """The exception and what it came from; at most `_MAX_CAUSES`, as exceptions can be their own cause."""
     following: BaseException | None = error
-    while following is not None and id(following) not in met:
-        met.add(id(following))
+    for _ in range(_MAX_CAUSES):
+        if following is None:
+            return
         yield following
         following = _cause.__get__(following) or _context.__get__(following)
 
@@ -112,10 +119,13 @@ def type_name(cls: type[BaseException]) -> str:
     except BaseException:
         # A metaclass that answers for them: ask past it.
         module, name = type.__dict__["__module__"].__get__(cls), type.__dict__["__name__"].__get__(cls)
-    name = bounded(f"{str.__str__(name)}"[: 2 * TYPE_LIMIT], TYPE_LIMIT)
-    module = bounded(f"{str.__str__(module)}"[: 2 * TYPE_LIMIT], TYPE_LIMIT)
-    text = name if module == "builtins" else f"{module}.{name}"
-    return " ".join(text.split())
+    name = _in_one_line(f"{str.__str__(name)}", TYPE_LIMIT)
+    module = _in_one_line(f"{str.__str__(module)}", TYPE_LIMIT)
+    return name if module == "builtins" else f"{module}.{name}"
+
+
+def _in_one_line(text: str, limit: int) -> str:
+    return " ".join(bounded(text[: 2 * limit], limit).split())
 
 
 def text_of(error: BaseException) -> str:

@@ -27,6 +27,7 @@ MAX_FILE_MIB = 1024
 MAX_OUTPUT_MIB = 64
 """Of a cell's printed text; beyond that only its end is kept."""
 _FRAME_LIMIT = 4 * 1024 * 1024
+_CHUNK, _MAX_CHUNKS = 1 << 16, 64
 
 
 class StopReason(str, Enum):
@@ -90,6 +91,7 @@ class ReportPipe:
         self._owner = 0
         self._getpid, self._write, self._encode = os.getpid, os.write, json.JSONEncoder().encode
         self._started = f"{nonce} started {{}}\n".encode()
+        self._set_blocking, self._would_block = os.set_blocking, BlockingIOError
 
     def own(self) -> None:
         """Let this process alone report: one that the check forks runs on to the end of the cell as well."""
@@ -100,7 +102,11 @@ class ReportPipe:
             return
         data = f"{self.nonce} {kind} {self._encode(value)}\n".encode()
         while data:
-            data = data[self._write(self.fd, data) :]
+            try:
+                data = data[self._write(self.fd, data) :]
+            except self._would_block:
+                # The check has changed descriptors that are not its own.
+                self._set_blocking(self.fd, True)
 
     def start(self) -> None:
         """Report that the check starts."""
@@ -113,20 +119,38 @@ class ReportReader:
 
     def __init__(self, fd: int, nonce: str) -> None:
         self.fd, self._nonce = fd, nonce.encode()
-        self._data = b""
+        self._data = bytearray()
+        self._is_full = False
         os.set_blocking(fd, False)
 
     def read(self) -> bool:
-        """Take what is there; False at the end of the pipe."""
-        while True:
+        """Take what is there; False at the end of the pipe.
+
+        At most as much as a pipe can hold: a process that writes without end must not keep the supervisor here, which
+        has deadlines to watch.
+        """
+        for _ in range(_MAX_CHUNKS):
             try:
-                chunk = os.read(self.fd, 1 << 16)
+                chunk = os.read(self.fd, _CHUNK)
             except BlockingIOError:
                 return True
             if not chunk:
                 return False
-            if len(self._data) < _FRAME_LIMIT:
+            if not self._is_full:
                 self._data += chunk
+                if len(self._data) > _FRAME_LIMIT:
+                    self._drop_junk()
+        return True
+
+    def _drop_junk(self) -> None:
+        """Keep the frames alone, so that a check that floods the pipe does not keep its own report out."""
+        *lines, last = self._data.split(b"\n")
+        frames = [line[line.index(self._nonce) :] for line in lines if self._nonce in line]
+        begun = last.find(self._nonce)
+        # The end of what is no frame yet may be the beginning of a nonce.
+        frames.append(last[begun if begun >= 0 else -len(self._nonce) :])
+        self._data = bytearray(b"\n".join(frames))
+        self._is_full = len(self._data) > _FRAME_LIMIT // 2
 
     def has(self, kind: str) -> bool:
         """Whether a frame of that kind has begun."""

@@ -9,6 +9,7 @@ import secrets
 import select
 import signal
 import socket
+import stat
 import sys
 import time
 import traceback
@@ -222,7 +223,9 @@ def _messages(lines: Any) -> Iterator[dict[str, Any]]:
 def _shorten(output: Path) -> str:
     """Empty a file that has grown too long, and return its end."""
     with contextlib.suppress(OSError):
-        if output.stat().st_size > MAX_OUTPUT_MIB << 20:
+        # A check may have put a link to another file there.
+        found = output.lstat()
+        if found.st_size > MAX_OUTPUT_MIB << 20 and stat.S_ISREG(found.st_mode):
             tail = tail_of(output)
             os.truncate(output, 0)
             return tail
