@@ -22,7 +22,8 @@ from pathlib import Path
 from measure import ROOT, talk
 from pt2bugs.engine.warmup import cpu_name
 
-sys.path.append(str(ROOT / "tests"))
+# Before this folder, which has a `suite` as well.
+sys.path.insert(0, str(ROOT / "tests"))
 
 from fake_torch import build_wheels, serve_index
 from fire import RELEASES, Gun, Matrix, under_fire

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import socket
+import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from pt2bugs.envs.releases import Release
 from pt2bugs.envs.size import format_size, parse_size
 from pt2bugs.envs.sources import Sources
 from pt2bugs.envs.store import MARKER, Store, _uv_words
+from suite import HARNESS, children, wait_until
 
 
 @pytest.mark.parametrize(
@@ -209,3 +212,39 @@ def test_a_new_environment_makes_others_go(tmp_path: Path, monkeypatch: pytest.M
         store.create(keys[2], said.append)
     assert [one.key.torch for one in store.environments()] == ["2.92.0"]
     assert sum("environments may take 1 B together" in line for line in said) == 1
+
+
+_CREATES = """
+import sys
+from pathlib import Path
+from pt2bugs.envs.environment import Key
+from pt2bugs.envs.sources import Sources
+from pt2bugs.envs.store import Store
+python = f"{sys.version_info.major}.{sys.version_info.minor}"
+Store(Sources(sys.argv[1]), Path(sys.argv[2])).create(Key("2.90.0", python))
+"""
+
+
+def is_uv(pid: int) -> bool:
+    try:
+        return b"uv" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+
+
+def test_an_installation_ends_with_its_run(tmp_path: Path) -> None:
+    """Else it would go on writing into a folder that the next run makes anew."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}/simple"
+        run = subprocess.Popen(
+            [sys.executable, "-c", _CREATES, address, str(tmp_path / "home")],
+            env={**os.environ, "PYTHONPATH": HARNESS, "UV_CACHE_DIR": str(tmp_path / "cache")},
+        )
+        # Asked for the packages, this index never answers.
+        connection, _ = silent.accept()
+        (installing,) = children(run.pid)
+        assert is_uv(installing)
+        with connection:
+            run.kill()
+            run.wait()
+            wait_until(lambda: not is_uv(installing))

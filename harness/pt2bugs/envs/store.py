@@ -136,7 +136,7 @@ class Store:
         environ.setdefault("PYENV_VERSION", _pyenv_versions())
         # A session of its own: Ctrl-C is for us to handle, and must not look like a failure of uv.
         self._installing = subprocess.Popen(
-            [_find_uv(), *arguments],
+            [sys.executable, "-I", "-S", "-c", _END_WITH_PARENT, str(os.getpid()), _find_uv(), *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -286,6 +286,16 @@ class Store:
                 links = [stat.st_nlink for stat in stats(archive)]
                 if links and max(links) == 1:
                     remove_tree(archive)
+
+
+_END_WITH_PARENT = """
+import ctypes, os, sys
+ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)
+if os.getppid() == int(sys.argv[1]):
+    os.execv(sys.argv[2], sys.argv[2:])
+"""
+"""Starts a program that gets SIGKILL when the one that waits for it dies: it would go on installing into a folder that
+the next run has begun to make anew."""
 
 
 @contextlib.contextmanager
