@@ -217,3 +217,30 @@ def test_any_header_is_read_or_refused(tmp_path: Path, lines: list[str]) -> None
         parse_case(path)
     except CaseError as error:
         assert str(path) in str(error)
+
+
+PIECES = (
+    "[", "]", "{", "}", '"', "'", "\\", "#", "# ///", "\n", "\n# ", "=", ",", ".", "\0", "\x1b", "\ufeff", "\u2028",
+    "\udc80", "9" * 400, "(" * 300, "yield", "async ",
+)  # fmt: skip
+"""What is put into a good case."""
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.tuples(st.integers(0, len(GOOD)), st.integers(0, 12), st.sampled_from(PIECES) | st.text(max_size=3)),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_any_change_of_a_case_is_read_or_refused(tmp_path: Path, changes: list[tuple[int, int, str]]) -> None:
+    text = GOOD
+    for place, length, piece in changes:
+        text = f"{text[:place]}{piece}{text[place + length :]}"
+    path = write(tmp_path, text.encode("utf-8", "surrogatepass"))
+    for _ in find_case_files([tmp_path], lambda _: None):
+        try:
+            parse_case(path)
+        except CaseError as error:
+            assert str(path) in str(error)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pt2bugs.cli import main
 from pt2bugs.results.journal import journal_files, read_journal
 from pt2bugs.results.record import KEYS
+from pt2bugs.results.writer import JournalError
 from seeded import write_case, write_journal
 
 WRONG: dict[str, list[Any]] = {
@@ -119,3 +120,38 @@ def test_no_line_breaks_a_command(tmp_path: Path, good: dict[str, Any], changes:
     where = ["--cases", str(tmp_path / "cases"), "--results", str(tmp_path / "results")]
     for format_ in ("csv", "json", "junit"):
         assert main(["export", "--format", format_, "-o", str(tmp_path / "out"), *where]) in (0, 1, 3)
+
+
+PIECES = (b"\n", b"{", b'"', b"[" * 2000, b"9" * 5000, b"\\ud800", b"null", b"1e999")
+"""What is put into a good line."""
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 900),
+            st.integers(0, 20),
+            st.binary(max_size=4) | st.sampled_from(PIECES),
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_any_change_of_a_line_costs_no_other(
+    tmp_path: Path, good: dict[str, Any], changes: list[tuple[int, int, bytes]]
+) -> None:
+    """Its neighbours are read, whatever it says."""
+    line = json.dumps(good).encode()
+    changed = line
+    for place, length, piece in changes:
+        changed = changed[:place] + piece + changed[place + length :]
+    path = tmp_path / "results" / "journal" / "odd.jsonl"
+    path.write_bytes(line + b"\n" + changed + b"\n" + line + b"\n")
+    records = []
+    try:
+        records = list(read_journal([path], lambda _: None))
+    except JournalError as error:
+        assert "is newer than" in str(error)
+        return
+    assert sum(record == good for record in records) >= 2
