@@ -96,6 +96,11 @@ def test_a_bad_program(tmp_path: Path, program: str, words: str) -> None:
         parse_case(write(tmp_path, case_text(program)))
 
 
+def test_no_title_drives_a_terminal(tmp_path: Path) -> None:
+    with pytest.raises(CaseError, match="title holds a control character"):
+        parse_case(write(tmp_path, GOOD.replace("A title", "A \\u001b[31mred title")))
+
+
 def test_a_yield_of_an_inner_function_is_its_own(tmp_path: Path) -> None:
     text = case_text("def test_a():\n    def inner():\n        yield 1\n    list(inner())\n")
     assert [check.name for check in parse_case(write(tmp_path, text)).checks] == ["test_a"]

@@ -97,6 +97,7 @@ def test_list_as_json(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["run", "--torch", "newest", "--index", "http://127.0.0.1:9/"], 2, "--torch newest: not a release"),
         (["run", "--torch", "minors", "--index", "http://127.0.0.1:9/"], 2, "check the network"),
         (["run", "--results", "/proc/nowhere"], 2, "cannot be written"),
+        (["run", "--torch", "", "--index", "http://127.0.0.1:9/"], 2, "--torch"),
         (["envs", "create"], 2, "say which releases with --torch"),
         (["matrix"], 3, "nothing to show"),
     ],
@@ -130,7 +131,21 @@ def test_a_journal_of_a_newer_schema(corpus: Path, capsys: pytest.CaptureFixture
     assert "journal schema 99 is newer than 1" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("arguments", [["nothing"], ["list", "--nothing"], ["export"], ["run", "--jobs", "0"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["nothing"],
+        ["list", "--nothing"],
+        ["export"],
+        ["run", "--jobs", "0"],
+        ["run", "--jobs", "99999999999"],
+        ["run", "--results", ""],
+        ["matrix", "--results", "a\0b"],
+        ["report", "-o", ""],
+        ["export", "--format", "csv", "-o", ""],
+        ["corpus", "-o", ""],
+    ],
+)
 def test_bad_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(arguments)

@@ -105,6 +105,30 @@ def test_sizes_count_shared_files_once(store: Store) -> None:
     assert store.total() // MIB == 7
 
 
+@pytest.mark.parametrize(
+    "marker",
+    [
+        b"",
+        b"{",
+        b"null",
+        b"[1]",
+        b"5",
+        b"{}",
+        b'{"torch": 5, "python": [], "extras": [], "index": ""}',
+        b"\xff",
+        b"[" * 9999,
+    ],
+    ids=lambda marker: repr(marker[:20]),
+)
+def test_a_broken_marker_hides_no_other_environment(store: Store, marker: bytes) -> None:
+    make(store, "2.9.1", 1, 1)
+    broken = make(store, "2.8.0", 1, 2).path / MARKER
+    broken.write_bytes(marker)
+    assert [environment.key.torch for environment in store.environments()] == ["2.9.1"]
+    assert len(store.sizes()) == 1
+    assert store.cost_of_one() is None
+
+
 def test_the_least_recently_used_go_first(store: Store) -> None:
     for age, torch in enumerate(("2.9.1", "2.7.1", "2.8.0"), 1):
         make(store, torch, 2 * MIB, age)

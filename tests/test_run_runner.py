@@ -223,19 +223,22 @@ def test_a_full_disk_while_installing(project: Project, tmp_path: Path) -> None:
     assert not list(small.glob("envs/torch-*/pt2bugs.json")), "nothing half-made stays behind"
 
 
-def test_a_run_that_is_stopped_goes_on(project: Project) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_a_run_that_is_stopped_goes_on(project: Project, tmp_path: Path, number: signal.Signals) -> None:
     slow = project.case("slow")
     slow.write_text(slow.read_text().replace("    x = torch", "    import time; time.sleep(20)\n    x = torch"))
     process = subprocess.Popen(
         project.command("run", "--torch", "2.5.1", "--jobs", "1", "--index", project.index),
-        cwd=project.folder, env=project.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        cwd=project.folder, env={**project.environ, "TMPDIR": str(tmp_path)}, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     deadline = time.monotonic() + 120
     while len(project.lines) < 2 and time.monotonic() < deadline:
         time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
+    assert not list(tmp_path.glob("pt2bugs-cells-*")), "nothing stays"
     assert "the same command goes on from there" in stderr
     assert "Traceback" not in stderr
     assert [line["case"] for line in project.lines] == ["ends", "old"]

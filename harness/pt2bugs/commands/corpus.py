@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pt2bugs.commands import OK
 from pt2bugs.commands.console import warn
-from pt2bugs.commands.options import add_lines
+from pt2bugs.commands.options import add_lines, file
 from pt2bugs.commands.selection import ShownOptions, corpus_roots, load_histories, select_cases
 from pt2bugs.files import write_text
 from pt2bugs.report.corpus import corpus_page
@@ -26,7 +26,7 @@ class Options(ShownOptions):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_lines(parser, "checks that have this verdict in one of the releases")
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there instead of stdout")
+    parser.add_argument("-o", "--output", type=file, metavar="FILE", help="write there instead of stdout")
 
 
 def run(options: Options) -> int:

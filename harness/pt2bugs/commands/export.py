@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pt2bugs.commands import OK
 from pt2bugs.commands.console import warn
-from pt2bugs.commands.options import add_lines
+from pt2bugs.commands.options import add_lines, file
 from pt2bugs.commands.selection import ShownOptions, load_cells, open_results, select_cases
 from pt2bugs.errors import InputError, NothingSelected
 from pt2bugs.export import FORMATS, ExportError, Selected, render
@@ -33,7 +33,7 @@ class Options(ShownOptions):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_lines(parser, "cells with this verdict")
     parser.add_argument("--format", required=True, choices=FORMATS, help="csv is the matrix, cells one row per cell")
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there, whole, instead of stdout")
+    parser.add_argument("-o", "--output", type=file, metavar="FILE", help="write there, whole, instead of stdout")
 
 
 def run(options: Options) -> int:

@@ -208,6 +208,13 @@ def folder(text: str) -> Path:
     return Path(text)
 
 
+def file(text: str) -> Path:
+    """A path, for argparse; an empty text would mean the current folder."""
+    if not text or "\0" in text:
+        raise argparse.ArgumentTypeError("names no file")
+    return Path(text)
+
+
 def size(text: str) -> int:
     """Bytes of a size with its unit, for argparse."""
     try:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pt2bugs.commands import OK
 from pt2bugs.commands.console import say, warn
-from pt2bugs.commands.options import add_lines
+from pt2bugs.commands.options import add_lines, folder
 from pt2bugs.commands.selection import ShownOptions, load_histories, open_results, select_cases
 from pt2bugs.errors import NothingSelected
 from pt2bugs.report.render import render, write_site
@@ -29,7 +29,7 @@ class Options(ShownOptions):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_lines(parser, "checks that have this verdict in one of the releases")
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="write the pages there")
+    parser.add_argument("-o", "--output", type=folder, required=True, metavar="DIR", help="write the pages there")
 
 
 def run(options: Options) -> int:

@@ -18,6 +18,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from pt2bugs.engine.folders import cache_home, remove_tree
 from pt2bugs.envs.environment import Environment, EnvironmentFailure, Key, companions
@@ -186,9 +187,8 @@ class Store:
         """Every complete environment, least recently used first."""
         found = []
         for marker in self.home.glob(f"*/{MARKER}"):
-            with contextlib.suppress(OSError, ValueError, KeyError):
-                facts = json.loads(marker.read_text())
-                key = Key(facts["torch"], facts["python"], tuple(facts["extras"]), facts["index"])
+            with contextlib.suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
+                key = _key_of(json.loads(marker.read_text()))
                 found.append((marker.stat().st_mtime, Environment(key, marker.parent)))
         for _, environment in sorted(found, key=lambda pair: pair[0]):
             yield environment
@@ -197,7 +197,7 @@ class Store:
         """Bytes and seconds that making an environment has cost here, on average; None if none tells."""
         found = []
         for marker in self.home.glob(f"*/{MARKER}"):
-            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            with contextlib.suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
                 facts = json.loads(marker.read_text())
                 found.append((int(facts["bytes"]), float(facts["seconds"])))
         if not found:
@@ -286,6 +286,18 @@ class Store:
                 links = [stat.st_nlink for stat in stats(archive)]
                 if links and max(links) == 1:
                     remove_tree(archive)
+
+
+def _key_of(facts: Any) -> Key:
+    """The key of an environment, as its marker says it.
+
+    Raises:
+        KeyError, TypeError: the marker does not say it, or what it says cannot be.
+    """
+    extras = tuple(facts["extras"])
+    if not all(isinstance(text, str) for text in (facts["torch"], facts["python"], facts["index"], *extras)):
+        raise TypeError("texts are expected")
+    return Key(facts["torch"], facts["python"], extras, facts["index"])
 
 
 _END_WITH_PARENT = """
