@@ -297,8 +297,8 @@ class Worker:
     def run(self, request: Mapping[str, Any], limits: Limits) -> ChildExit:
         """Run one child; once more if that may have been ended from outside.
 
-        No compiler sends SIGKILL. An administrator, or a system out of memory, does; a check that kills
-        itself will do so again. The same where a check before this one has removed the folder of the run.
+        No compiler sends SIGKILL, but an administrator or a system out of memory does. A check that kills itself
+        does so again in the second run. A cell is also run once more if an earlier check removed the run's folder.
 
         Args:
             request: `kind` (of `child.BODIES`) and what its body takes.
@@ -325,7 +325,7 @@ class Worker:
         try:
             try:
                 send(self._socket, {"request": dict(request), "limits": asdict(limits)})
-                # The supervisor keeps the deadline. This one is for a supervisor that cannot.
+                # The supervisor keeps the deadline. This longer one ends the wait for a supervisor that hangs.
                 patience = grace["start_s"] + limits.timeout_s + grace["grace_s"] + grace["exit_s"] + 60
                 reply = receive(self._socket, patience)
             except OSError:

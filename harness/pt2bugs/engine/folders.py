@@ -21,7 +21,7 @@ def cache_home() -> Path:
 
 
 class RunFolder:
-    """A temporary folder that outlives no run: the next run removes what a killed one left."""
+    """The temporary folder of a run. If the run is killed, the next one removes it."""
 
     PREFIX = "pt2bugs-cells-"
 
@@ -77,7 +77,7 @@ class RunFolder:
 class CellFolder:
     """The folder of a supervisor's cells, one after the other, with the variables that point there.
 
-    Ready before a cell is forked, so that the child has nothing to do for it.
+    It is made before the cell is forked, so that the cell has nothing to prepare.
     """
 
     FOLDERS = ("home", "tmp", "work")
@@ -124,7 +124,7 @@ class CellFolder:
         self._is_ready = True
 
     def renew(self) -> None:
-        """Have another one for the next cell: this one, if it was left as it was found."""
+        """Prepare the folder of the next cell. One that a cell left untouched is used again."""
         with contextlib.suppress(OSError):
             if self._is_untouched():
                 os.truncate(self.output, 0)

@@ -1,4 +1,5 @@
-"""The first process of an engine: runs nobody's code, and ends everything below when the zygote or the client goes.
+"""The first process of an engine. It runs no code of torch or of a case, and ends everything below when the zygote or
+the client goes.
 
 The client keeps the other end of a pipe, the lifeline, open for as long as it lives.
 """
@@ -116,7 +117,7 @@ def _say_how_it_ended(status: int) -> None:
 
 
 def _wait(pid: int, lifeline: int, client: int) -> bool:
-    """Return when the zygote is gone or the client is; whether it was the client, and by dying."""
+    """Wait until the zygote or the client is gone. True if the client died, False if it closed the engine."""
     pidfd = linux.open_pidfd(pid)
     watched = [lifeline] if pidfd is None else [lifeline, pidfd]
     while True:

@@ -64,7 +64,7 @@ def fork_into_namespace() -> int:
         try:
             return os.fork()
         finally:
-            # So that the next child can have another one. In the child itself this changes nothing that counts.
+            # The next child can then have a namespace of its own. The child just forked is not affected.
             _libc.setns(own, _CLONE_NEWPID)
     finally:
         os.close(own)

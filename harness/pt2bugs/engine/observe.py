@@ -1,7 +1,7 @@
 """An exception as an `Observation`: its type, message, torch frames, and whose fault it is.
 
-Exceptions come from programs that go wrong. Their ``__str__``, ``__class__``, ``__cause__`` and metaclass may raise or
-lie, so everything is read past them.
+An exception of a check may define ``__str__``, ``__class__``, ``__cause__`` or a metaclass that raises or lies. So its
+parts are read with the methods of the built-in types.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _classify(error: BaseException, message: str, frames: list[tuple[str, int, s
     ):
         return Outcome.OOM
     if _is_a(error, AssertionError):
-        # The oracle's own assertion, or one inside torch: what stands below the last frame of the file?
+        # Frames of torch below the last frame of the case file mean that torch asserted, and not the check.
         ours = [index for index, (file, _, _) in enumerate(frames) if file == path]
         below = frames[ours[-1] + 1 :] if ours else frames
         if ours and not any(inside_torch(file) for file, _, _ in below):
@@ -117,7 +117,7 @@ def type_name(cls: type[BaseException]) -> str:
         if not (issubclass(type(module), str) and issubclass(type(name), str)):
             raise TypeError  # noqa: TRY301
     except BaseException:
-        # A metaclass that answers for them: ask past it.
+        # A metaclass may answer wrongly, so type's own attributes are read.
         module, name = type.__dict__["__module__"].__get__(cls), type.__dict__["__name__"].__get__(cls)
     name = _in_one_line(f"{str.__str__(name)}", TYPE_LIMIT)
     module = _in_one_line(f"{str.__str__(module)}", TYPE_LIMIT)
@@ -129,7 +129,7 @@ def _in_one_line(text: str, limit: int) -> str:
 
 
 def text_of(error: BaseException) -> str:
-    """The message, or what can be said of it."""
+    """The message, or which exception ``str()`` raised."""
     try:
         return str.__str__(str(error))
     except BaseException as second:

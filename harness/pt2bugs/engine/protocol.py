@@ -182,7 +182,7 @@ def receive(
 ) -> dict[str, Any] | None:
     """One message; None when the other side is gone, is not `is_alive` any more, or does not answer in time.
 
-    A message is never followed by another one before it is answered, so that nothing is read too far.
+    Each message is answered before the next is sent, so nothing follows its newline.
     """
     deadline = None if timeout_s is None else time.monotonic() + timeout_s
     data = bytearray()

@@ -1,4 +1,4 @@
-"""Sends every `torch.compile` and `torch.export` of a program elsewhere, and takes down what the program asked for.
+"""Redirects every `torch.compile` and `torch.export` of a program, and records what the program asked for.
 
 The program itself stays as it is: the functions are replaced before it is imported. Torch is imported only when a
 program is about to run, because some variables must be set before.
