@@ -1,4 +1,4 @@
-"""A cell's process: it becomes one, runs what it was asked to, reports, and ends without saying goodbye."""
+"""The process of a cell: it sets itself up, runs what the request names, reports, and ends without exit handlers."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _limit(which: int, value: int) -> None:
 
 
 def leave(status: int, exit_now: Callable[[int], NoReturn] = os._exit) -> NoReturn:
-    """End this process without what a check may have left to be done at exit."""
+    """End this process without running the exit handlers that a check may have left."""
     try:
         sys.stdout.flush()
         sys.stderr.flush()

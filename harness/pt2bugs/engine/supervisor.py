@@ -83,7 +83,7 @@ class Supervisor:
                 ended = self._run(message["request"], Limits(**message["limits"]))
                 ended.renew = not self._standing.restore()
                 send(self._control, ended.as_dict())
-                # While the client records; the next cell starts after it.
+                # The client writes its record meanwhile, before it asks for the next cell.
                 self._folder.renew()
 
     def _run(self, request: dict[str, Any], limits: Limits) -> ChildExit:
@@ -96,7 +96,7 @@ class Supervisor:
         pipe = ReportPipe(writer, secrets.token_hex(8))
         request = {**request, "code": _code_of(request.get("path", ""))}
         body = body_of(request["kind"])
-        # What an import printed would come out of every child again.
+        # Text still in the buffers would be written again by every child.
         sys.stdout.flush()
         sys.stderr.flush()
         try:
@@ -239,7 +239,7 @@ def tail_of(path: Path) -> str:
         with os.fdopen(fd, "rb") as file:
             file.seek(0, os.SEEK_END)
             file.seek(max(0, file.tell() - _TAIL_BYTES))
-            # No further: a process that still writes would have it read for ever.
+            # A process may still be writing, and the end of the file never come: read no more than that.
             return file.read(_TAIL_BYTES).decode("utf-8", errors="backslashreplace")
     except (OSError, ValueError):
         return ""

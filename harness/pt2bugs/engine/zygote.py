@@ -125,7 +125,7 @@ def _bury(supervisors: dict[int, int], *, namespace: bool) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(orphan, signal.SIGKILL)
     if orphans:
-        # Their own children are ours next.
+        # Their children are children of this process next.
         time.sleep(0.001)
         _bury(supervisors, namespace=namespace)
 
