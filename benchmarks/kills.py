@@ -52,7 +52,7 @@ def main() -> None:
         while gun.hits.total() < options.kills:
             rounds += 1
             disturbed = Matrix(folder / f"round-{rounds}", index, options.copies)
-            under_fire(disturbed, gun, min(options.round, options.kills - gun.hits.total()))
+            under_fire(disturbed, gun, min(options.round, options.kills - gun.hits.total()), talk)
             before = disturbed.records()
             disturbed.finish()
             found = disturbed.differences(undisturbed, before)

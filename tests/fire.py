@@ -208,7 +208,10 @@ class Gun:
 
     def fire(self, matrix: Matrix) -> None:
         """Hit a process of the kind aimed at, if there is one; aim anew in the end."""
-        if targets := sorted(pid for pid, role in matrix.processes().items() if role == self._role):
+        roles = matrix.processes()
+        # A run is hit while it is at work. On a busy machine it would otherwise hardly ever get beyond its start.
+        is_at_work = set(roles.values()) != {"run"}
+        if targets := sorted(pid for pid, role in roles.items() if role == self._role and is_at_work):
             target = self.random.choice(targets)
             with contextlib.suppress(OSError):
                 if self._may_hit(target, matrix):
