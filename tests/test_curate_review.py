@@ -17,6 +17,7 @@ from pt2bugs.curate.review import (
     check_header,
     check_imports,
     check_neighbours,
+    check_pinned,
     check_releases,
     check_size,
     findings_of,
@@ -25,7 +26,7 @@ from pt2bugs.curate.review import (
 from suite import case_text
 
 DOC = '"""Why it happens,\nwhat is right,\nand the source."""\n'
-BUG = {"torch": "<2.14", "outcome": "wrong", "error": "AssertionError", "match": "not close"}
+BUG = {"torch": "<2.14", "outcome": "wrong", "error": "AssertionError", "match": "Mismatched elements: 3 / 3"}
 GOOD = """
 import torch
 
@@ -49,12 +50,13 @@ BROKEN = RIGHT.replace("return x * 2", "return x * (3 if torch.compiler.is_compi
 
 def write(folder: Path, program: str = RIGHT, name: str = "pytorch_1", **settings: Any) -> Case:
     path = folder / f"{name}.py"
-    path.write_text(case_text(DOC + program, backends=["eager"], **settings))
+    path.write_text(case_text(DOC + program, **{"backends": ["eager"], **settings}))
     return parse_case(path)
 
 
 def line(torch: str, verdict: str, **more: Any) -> Any:
-    return {"torch": torch, "verdict": verdict, "graphs": 1, "duration_s": 0.5, "frame": "", **more}
+    where = {"check": "test_double", "device": "cpu", "backend": "eager"}
+    return {"torch": torch, "verdict": verdict, "graphs": 1, "duration_s": 0.5, "frame": "", **where, **more}
 
 
 def test_a_complete_header(tmp_path: Path) -> None:
@@ -127,6 +129,30 @@ def test_releases(tmp_path: Path, guard: bool, verdicts: dict[str, str], holds: 
     assert words in finding.words
 
 
+@pytest.mark.parametrize(
+    ("lines", "holds", "words"),
+    [
+        ([line("2.13.0", "xfail")], True, "fails on 2.13.0"),
+        ([line("2.12.1", "xfail")], False, "is not measured on torch 2.13.0; `pt2bugs run pytorch_1 --torch 2.13.0`"),
+        ([line("2.13.0", "pass")], False, "does not show the bug on torch 2.13.0: pin the newest release that shows"),
+        ([line("2.13.0", "pass"), line("2.13.0", "xfail", check="test_other")], False, "call test_other there"),
+        ([line("2.13.0", "xfail", backend="aot_eager")], False, "is not measured on torch 2.13.0"),
+    ],
+)
+def test_the_program_at_the_release_it_pins(tmp_path: Path, lines: list[Any], holds: bool, words: str) -> None:
+    """The main block runs `test_double` with eager."""
+    case = write(tmp_path, bugs=[BUG], backends=["eager", "aot_eager"])
+    finding = check_pinned(case, lines)
+    assert (finding.holds, words in finding.words) == (holds, True), finding.words
+
+
+def test_the_program_of_a_guard_runs_all_its_checks(tmp_path: Path) -> None:
+    assert check_pinned(write(tmp_path, guard=True), []).holds
+    more = RIGHT.replace("if __name__", "def test_other(device):\n    pass\n\n\nif __name__")
+    finding = check_pinned(write(tmp_path, more, guard=True), [])
+    assert (finding.holds, finding.words) == (False, "the main block does not run test_other")
+
+
 def test_compiles_and_duration(tmp_path: Path) -> None:
     case = write(tmp_path, bugs=[BUG])
     assert check_compiles(case, [line("2.9.1", "xfail")]).holds
@@ -161,6 +187,16 @@ def test_a_program_that_does_not_show_its_bug(tmp_path: Path, prober: Prober) ->
     assert runs(case, prober)["program"] is False
 
 
+@pytest.mark.parametrize(("called", "holds"), [("eager", True), ("aot_eager", False)])
+def test_ends_well_only_on_a_backend_that_no_entry_speaks_of(
+    tmp_path: Path, prober: Prober, called: str, holds: bool
+) -> None:
+    program = RIGHT.replace('test_double("cpu", "eager")', f'test_double("cpu", "{called}")')
+    bugs = [{**BUG, "torch": ">=2", "backend": "aot_eager"}]
+    finding = prober.check_program(write(tmp_path, program, bugs=bugs, backends=["eager", "aot_eager"]))
+    assert (finding.holds, finding.words.startswith("ends well")) == (holds, True)
+
+
 def test_an_oracle_that_eager_fails(tmp_path: Path, prober: Prober) -> None:
     case = write(tmp_path, GOOD.format(right="x"), bugs=[{**BUG, "torch": ">=2"}])
     assert runs(case, prober) == {"program": True, "eager": False, "repeats": True}
@@ -175,7 +211,7 @@ def test_a_program_that_disagrees_with_itself(tmp_path: Path, prober: Prober) ->
 
 def test_all_rules_are_answered(tmp_path: Path, prober: Prober) -> None:
     case = write(tmp_path, BROKEN, bugs=[{**BUG, "torch": ">=2"}])
-    found = findings_of(case, [case], [line("2.9.1", "xfail")], prober)
+    found = findings_of(case, [case], [line("2.13.0", "xfail")], prober)
     assert tuple(one.rule for one in found) == RULES
     assert all(one.holds for one in found)
     skipped = findings_of(write(tmp_path, bugs=[BUG], devices=["cuda"]), [case], [], prober)

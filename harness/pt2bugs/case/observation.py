@@ -16,6 +16,8 @@ TYPE_LIMIT = 300
 FRAME_LIMIT = 500
 MAX_FRAMES = 5
 """Torch frames kept of a traceback, the innermost first."""
+MAX_TIMEOUT_FRAMES = 25
+"""The same of a check that did not end, each function once."""
 
 
 def bounded(text: str, limit: int) -> str:
@@ -38,8 +40,8 @@ class Observation:
     """What one run of one check showed.
 
     `error_type` is the dotted exception type (built-in ones bare), `frame` the innermost torch frame as
-    ``torch/path.py:LINE function``, `frames` the next ones outwards, `duration_s` seconds of the check's body,
-    `peak_rss_mb` MiB.
+    ``torch/path.py:LINE function``, `frames` the next ones outwards (where the message is empty, those of the cause;
+    where the time was up, each function once), `duration_s` seconds of the check's body, `peak_rss_mb` MiB.
     """
 
     outcome: Outcome

@@ -9,6 +9,7 @@ from pathlib import Path
 from pt2bugs.case.header import parse_case
 from pt2bugs.case.model import CaseError, Problem
 from pt2bugs.case.script_block import decode, read_regular
+from pt2bugs.curate.invented import identity_problem
 from pt2bugs.curate.marks import MARK, marks_in
 from pt2bugs.curate.review import check_header, check_imports, check_size
 
@@ -29,6 +30,9 @@ def problems_of(path: Path) -> list[Problem]:
     except CaseError as error:
         found += [one for one in error.problems if one.line not in marked and not _is_marked(one, text)]
     else:
+        found += [
+            Problem(bug.line, f"identity: {words}") for bug in case.bugs if (words := identity_problem(case, bug))
+        ]
         for finding in (check_header(case), check_imports(case), check_size(case)):
             if finding.holds is False:
                 found += [Problem(None, f"{finding.rule}: {words}") for words in finding.words.split("; ")]

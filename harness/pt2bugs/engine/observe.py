@@ -15,7 +15,15 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
 
-from pt2bugs.case.observation import FRAME_LIMIT, MAX_FRAMES, RAW_LIMIT, TYPE_LIMIT, Observation, bounded
+from pt2bugs.case.observation import (
+    FRAME_LIMIT,
+    MAX_FRAMES,
+    MAX_TIMEOUT_FRAMES,
+    RAW_LIMIT,
+    TYPE_LIMIT,
+    Observation,
+    bounded,
+)
 from pt2bugs.case.words import Outcome
 
 _MAX_CAUSES = 100
@@ -38,21 +46,50 @@ class CheckTimeout(BaseException):
 
 def observe_exception(error: BaseException, path: str) -> Observation:
     """The outcome and identity of an exception that left a check of the file `path`."""
-    try:
-        frames = _frames(_traceback.__get__(error))
-    except BaseException:
-        # An audit hook that the check has left may forbid to look at frames.
-        frames = []
+    frames = _frames_of(error)
     message = bounded(text_of(error), RAW_LIMIT)
     seen = Observation(_classify(error, message, frames, path), type_name(type(error)), message)
-    inside = [
+    inside = _places(frames)
+    if inside:
+        seen.frame, further = inside[0], inside[1:]
+        if not message.strip() and (cause := root_of(error)) is not error:
+            # torch 2.0 raises InternalTorchDynamoError without a word: only the cause tells one failure from another.
+            further = _places(_frames_of(cause))
+        elif seen.outcome is Outcome.TIMEOUT:
+            # Where the time was up is chance; what it was doing stands further out, below many calls of itself.
+            seen.frames = _once_each(further, but=seen.frame)[: MAX_TIMEOUT_FRAMES - 1]
+            return seen
+        seen.frames = further[: MAX_FRAMES - 1]
+    return seen
+
+
+def _once_each(places: list[str], but: str) -> list[str]:
+    """Each function once, at its innermost place."""
+    found = {_function(but): but}
+    for place in places:
+        found.setdefault(_function(place), place)
+    return list(found.values())[1:]
+
+
+def _function(place: str) -> str:
+    return re.sub(r":\d+ ", " ", place)
+
+
+def _places(frames: list[tuple[str, int, str]]) -> list[str]:
+    """Those inside torch, the innermost first."""
+    return [
         _in_one_line(f"{place}:{line} {function}", FRAME_LIMIT)
         for file, line, function in reversed(frames)
         if (place := inside_torch(file))
     ]
-    if inside:
-        seen.frame, seen.frames = inside[0], inside[1:MAX_FRAMES]
-    return seen
+
+
+def _frames_of(error: BaseException) -> list[tuple[str, int, str]]:
+    try:
+        return _frames(_traceback.__get__(error))
+    except BaseException:
+        # An audit hook that the check has left may forbid to look at frames.
+        return []
 
 
 def _classify(error: BaseException, message: str, frames: list[tuple[str, int, str]], path: str) -> Outcome:

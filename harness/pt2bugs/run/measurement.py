@@ -6,6 +6,7 @@ Part of the half that runs inside every environment: the pytest plugin measures 
 from __future__ import annotations
 
 import platform
+import re
 import signal
 import threading
 import uuid
@@ -295,8 +296,18 @@ def observe_exit(ended: ChildExit, timeout_s: float, memory_mib: int) -> tuple[O
         seen.signal = _signal_names.get(ended.signal or 0, str(ended.signal or ""))
     seen.exit_status = ended.exit_status
     seen.peak_rss_mb = ended.peak_rss_mb
-    seen.output_tail = bounded(ended.output_tail, RAW_LIMIT)
+    output = _OWN_FRAMES.sub("", ended.output_tail) if seen.outcome is Outcome.CRASH else ended.output_tail
+    seen.output_tail = bounded(output, RAW_LIMIT)
     return seen, text
+
+
+_OWN_FRAMES = re.compile(
+    r'^  File "[^"\n]*pt2bugs/engine/\w+\.py", line \d+ in .*\n|^  File "<string>", line \d+ in <module>\n'
+    r"|^\n?Extension modules: .*\n?",
+    re.MULTILINE,
+)
+"""What Python's fault handler prints of the harness below a check. Without it the stack of the check fits the line,
+whose innermost frames come first."""
 
 
 def _observe_death(ended: ChildExit, timeout_s: float, memory_mib: int) -> Observation:
