@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
 import shutil
 import signal
@@ -22,6 +21,7 @@ from pt2bugs.engine.client import Engine
 from pt2bugs.envs.environment import Key
 from pt2bugs.envs.sources import Sources
 from pt2bugs.envs.store import Store
+from pt2bugs.results.journal import read_journal
 from pt2bugs.results.matrix import Results
 from pt2bugs.results.record import Record
 from pt2bugs.run.runner import Progress, Runner
@@ -106,7 +106,7 @@ class Project:
     @property
     def lines(self) -> list[dict[str, Any]]:
         files = sorted((self.folder / "results" / "journal").glob("*.jsonl"))
-        return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+        return [dict(record) for record in read_journal(files, lambda _: None)]
 
     def table(self, name: str) -> list[dict[str, str]]:
         with (self.folder / "results" / name).open(newline="") as file:
@@ -350,9 +350,7 @@ def test_an_interpreter_that_exists(project: Project, home: Path) -> None:
     assert "name a folder for its results, with --results" in refused.stderr
     done = project.run("run", "--python-exe", str(python), "--results", "mine")
     assert done.returncode == 0, done.stderr
-    lines = [
-        json.loads(line) for path in project.folder.glob("mine/journal/*") for line in path.read_text().splitlines()
-    ]
+    lines = list(read_journal(project.folder.glob("mine/journal/*"), lambda _: None))
     assert {line["torch"] for line in lines} == {"2.5.1"}
     assert all(line["build"].startswith("2.5.1@") for line in lines)
     again = project.run("run", "--python-exe", str(python), "--results", "mine")

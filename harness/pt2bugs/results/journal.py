@@ -13,7 +13,7 @@ from typing import Any, cast
 import orjson
 from packaging.version import InvalidVersion, Version
 from pt2bugs.case.words import Outcome, Verdict
-from pt2bugs.results.record import KEYS, SCHEMA, Record
+from pt2bugs.results.record import FULL, KEYS, RUN, RUN_KEYS, SCHEMA, Record
 from pt2bugs.results.writer import JournalError
 
 Warn = Callable[[str], None]
@@ -45,10 +45,13 @@ def journal_files(folder: Path, warn: Warn = lambda _: None) -> list[Path]:
 def read_journal(
     paths: Iterable[Path], warn: Warn, wanted: Callable[[bytes], bool] = lambda _: True
 ) -> Iterator[Record]:
-    """The records of the files, in file order.
+    """The records of the files, in file order, each with all keys.
+
+    A line of schema 2 has its run's facts from the nearest line of that run above it in its file. Without one it is
+    dropped, with one warning for each run.
 
     Args:
-        wanted: asked of every line as it stands in the file; one that is not wanted is not even parsed.
+        wanted: asked of every line of a cell as it stands in the file; one that is not wanted is not even parsed.
 
     Raises:
         JournalError: a file cannot be read, or is of a newer schema.
@@ -56,33 +59,78 @@ def read_journal(
     for path in paths:
         try:
             with path.open("rb") as lines:
+                journal = _File(path, warn)
                 for number, line in enumerate(lines, 1):
-                    record = _parse(path, number, line, warn) if wanted(line) else None
-                    if record is not None:
+                    is_wanted = wanted(line)
+                    # The line of a run; inside a text the quotes would be escaped.
+                    if not is_wanted and b'"kind"' not in line:
+                        continue
+                    record = journal.parse(number, line)
+                    if record is not None and is_wanted:
                         yield record
         except OSError as error:
             raise JournalError(f"{path}: cannot be read: {error.strerror}") from None
 
 
-def _parse(path: Path, number: int, line: bytes, warn: Warn) -> Record | None:
-    try:
-        value = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        if line.strip():
-            warn(f"{path}:{number}: dropped a torn line")
-        return None
-    if type(value) is not dict or type(value.get("schema")) is not int:
-        warn(f"{path}:{number}: dropped a line that is no record")
-        return None
-    if value["schema"] > SCHEMA:
-        raise JournalError(
-            f"{path}:{number}: journal schema {value['schema']} is newer than {SCHEMA}, "
-            "the newest this pt2bugs reads; upgrade pt2bugs"
-        )
-    if problem := _problem_of(value):
-        warn(f"{path}:{number}: dropped a line: {problem}")
-        return None
-    return cast(Record, value)
+class _File:
+    """The lines of one journal file, and the facts of its runs."""
+
+    def __init__(self, path: Path, warn: Warn) -> None:
+        self._path, self._warn = path, warn
+        self._runs: dict[str, dict[str, Any]] = {}
+        self._unknown: set[str] = set()
+
+    def parse(self, number: int, line: bytes) -> Record | None:
+        """The record of a line; None of one that is dropped, or has the facts of a run."""
+        try:
+            value = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            if line.strip():
+                self._warn(f"{self._path}:{number}: dropped a torn line")
+            return None
+        if type(value) is not dict or type(value.get("schema")) is not int:
+            self._warn(f"{self._path}:{number}: dropped a line that is no record")
+            return None
+        if value["schema"] > SCHEMA:
+            raise JournalError(
+                f"{self._path}:{number}: journal schema {value['schema']} is newer than {SCHEMA}, "
+                "the newest this pt2bugs reads; upgrade pt2bugs"
+            )
+        if value["schema"] > FULL and value.get("kind") == RUN:
+            self._take_run(number, value)
+            return None
+        if value["schema"] > FULL and not self._complete(number, value):
+            return None
+        if problem := _problem_of(value):
+            self._warn(f"{self._path}:{number}: dropped a line: {problem}")
+            return None
+        return cast(Record, value)
+
+    def _take_run(self, number: int, value: dict[str, Any]) -> None:
+        if type(value.get("run_id")) is not str:
+            self._warn(f"{self._path}:{number}: dropped the line of a run: it has no run_id")
+            return
+        self._runs[value["run_id"]] = {key: one for key, one in value.items() if key not in ("schema", "kind")}
+
+    def _complete(self, number: int, value: dict[str, Any]) -> bool:
+        """Put the facts of its run into a record of schema 2; False if it needs some and there are none."""
+        own = dict(value)
+        run = own.get("run_id")
+        facts = self._runs.get(run) if type(run) is str else None
+        if facts is None:
+            if all(key in own for key in RUN_KEYS if key in KEYS) or type(run) is not str:
+                return True
+            if run not in self._unknown:
+                self._unknown.add(run)
+                words = f"dropped the lines of run {run:.60}: the line with its facts is missing"
+                self._warn(f"{self._path}:{number}: {words}")
+            return False
+        whole = {**facts, **own, "schema": FULL}
+        whole.pop("kind", None)
+        value.clear()
+        value.update({key: whole.pop(key) for key in KEYS if key in whole})
+        value.update(whole)
+        return True
 
 
 def _problem_of(value: dict[str, Any]) -> str:

@@ -11,7 +11,11 @@ from pt2bugs.case.cells import Cell
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.words import Verdict
 
-SCHEMA = 1
+SCHEMA = 2
+"""The newest that is read. In schema 1 every line has all keys; in schema 2 a line leaves out the facts that the line
+of its run has (`RUN_KEYS`)."""
+FULL = 1
+"""The schema of a line that has all keys."""
 
 
 class _MayFollow(TypedDict, total=False):
@@ -55,6 +59,22 @@ class Record(_MayFollow):
 
 
 OPTIONAL_KEYS = tuple(_MayFollow.__annotations__)
+RUN = "run"
+"""The `kind` of a line that has the facts of a run."""
+RUN_KEYS = (
+    "torch",
+    "torch_git",
+    "python",
+    "platform",
+    "device",
+    "device_name",
+    "cpu_capability",
+    "backend",
+    "extras",
+    "harness",
+    "build",
+)
+"""What lines of one run in one environment have in common."""
 KEYS = tuple(key for key in Record.__annotations__ if key not in OPTIONAL_KEYS)
 """What every line has, in the order in which it is written."""
 
@@ -80,7 +100,7 @@ def new_record(
         build: what the interpreter was named by, where it does not stand for a release.
     """
     record: Record = {
-        "schema": SCHEMA,
+        "schema": FULL,
         "run_id": run_id,
         "started": started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         "case": cell.case.id,

@@ -8,9 +8,10 @@ import fcntl
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 from pt2bugs.errors import InputError
-from pt2bugs.results.record import KEYS, OPTIONAL_KEYS, Record
+from pt2bugs.results.record import KEYS, OPTIONAL_KEYS, RUN, RUN_KEYS, SCHEMA, Record
 
 
 class JournalError(InputError):
@@ -22,10 +23,17 @@ class JournalError(InputError):
 
 
 class JournalWriter:
-    """Appends records to one file; whole lines only, also beside other writers of the same file."""
+    """Appends records to one file; whole lines only, also beside other writers of the same file.
 
-    def __init__(self, path: Path) -> None:
+    Args:
+        shares_facts: write the facts of a run once, in a line of their own before its first record, and leave them out
+            of the records (schema 2). Two processes that write to one file must then have run ids of their own.
+    """
+
+    def __init__(self, path: Path, *, shares_facts: bool = False) -> None:
         self.path = path
+        self._shares_facts = shares_facts
+        self._facts: dict[str, dict[str, Any]] = {}
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -38,7 +46,7 @@ class JournalWriter:
         Raises:
             JournalError: it could not be written; the file is as it was.
         """
-        line = as_line(record)
+        line, facts = (as_line(record), None) if not self._shares_facts else self._shortened(record)
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX)
             try:
@@ -47,6 +55,26 @@ class JournalWriter:
                 fcntl.flock(self._fd, fcntl.LOCK_UN)
         except OSError as error:
             raise _unwritable(self.path, error) from None
+        if facts is not None:
+            self._facts[record["run_id"]] = facts
+
+    def _shortened(self, record: Record) -> tuple[bytes, dict[str, Any] | None]:
+        """The line of a record without the facts of its run; that of its run before it, where those are new."""
+        facts = {key: record[key] for key in RUN_KEYS if key in record}  # type: ignore[literal-required]
+        known = self._facts.get(record["run_id"])
+        differ = {key for key in RUN_KEYS if known is None or facts.get(key, "") != known.get(key, "")}
+        # Another device or backend stands in its own lines; what else is new holds for those that follow.
+        is_new = known is None or not differ <= {"device", "device_name", "backend"}
+        is_new = is_new or ("device_name" in differ and "device" not in differ)
+        own = set() if is_new else differ
+        line = _as_json(
+            {"schema": SCHEMA}
+            | {key: record[key] for key in KEYS if key != "schema" and (key not in RUN_KEYS or key in own)}  # type: ignore[literal-required]
+            | ({"frames": record["frames"]} if "frames" in record else {})
+        )
+        if not is_new:
+            return line, None
+        return _as_json({"schema": SCHEMA, "kind": RUN, "run_id": record["run_id"], **facts}) + b"\n" + line, facts
 
     def _append_line(self, line: bytes) -> None:
         end = os.lseek(self._fd, 0, os.SEEK_END)
@@ -68,7 +96,11 @@ class JournalWriter:
 def as_line(record: Record) -> bytes:
     """A record as JSON on one line, without the line's end; keys in their order."""
     kept = {key: record[key] for key in (*KEYS, *OPTIONAL_KEYS) if key in record}  # type: ignore[literal-required]
-    return json.dumps(kept, ensure_ascii=False).encode(errors="replace")
+    return _as_json(kept)
+
+
+def _as_json(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode(errors="replace")
 
 
 def _unwritable(path: Path, error: OSError) -> JournalError:
