@@ -1,0 +1,146 @@
+"""The functions for Python programs: light to import, typed, and the examples of their page run."""
+
+from __future__ import annotations
+
+import csv
+import inspect
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pt2bugs
+import pytest
+from pt2bugs.case.model import Case
+from pt2bugs.errors import InputError, Pt2bugsError
+from seeded import write_case, write_journal
+from suite import Suite, case_text
+
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+CHECK = """
+import torch
+
+def double(x):
+    return x * 2
+
+def test_it(backend):
+    x = torch.ones(3)
+    torch.testing.assert_close(torch.compile(double, backend=backend)(x), double(x))
+"""
+BUG = {"outcome": "wrong", "error": "AssertionError", "match": "not close"}
+
+
+def python(*code: str, cwd: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "\n".join(code)]
+    return subprocess.run(
+        command, cwd=cwd, env={**os.environ, **environ}, capture_output=True, text=True, check=False, timeout=200
+    )
+
+
+def examples() -> list[str]:
+    return re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+
+
+def test_the_examples_that_read(tmp_path: Path) -> None:
+    for name in ("cases", "results"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    done = python(*examples()[:2], cwd=tmp_path, PYTHONPATH=str(ROOT / "harness"))
+    assert done.returncode == 0, done.stderr
+    assert f"{len(pt2bugs.load_cases(ROOT / 'cases'))} cases" in done.stdout
+    assert "cases show their bug on the newest release" in done.stdout
+
+
+@pytest.mark.parametrize(("faults", "words"), [({"double": "wrong"}, "wrong xfail"), ({}, "pass xpass")])
+def test_the_example_that_runs(suite: Suite, faults: dict[str, str], words: str) -> None:
+    """On a fake torch, with a case of that id."""
+    from fake_torch import write_torch
+
+    suite.case("pytorch_163640", CHECK, bugs=[BUG])
+    fake = write_torch(suite.folder / "other", "2.91.0", faults)
+    done = python("import pt2bugs", examples()[2], cwd=suite.folder, PYTHONPATH=f"{ROOT / 'harness'}:{fake}")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"2.91.0 {words}\n")
+    assert ("the documented bug: Tensor-likes are not close!" in done.stdout) is bool(faults)
+
+
+def test_importing_the_package_imports_nothing_else() -> None:
+    code = "import sys; import pt2bugs; print([n for n in sys.modules if n.startswith('pt2bugs.') or n == 'pandas'])"
+    assert python(code, cwd=ROOT, PYTHONPATH=str(ROOT / "harness")).stdout == "[]\n"
+    code = "import sys; import pt2bugs; pt2bugs.load_cases('cases'); print({'pandas', 'torch'} & set(sys.modules))"
+    assert python(code, cwd=ROOT, PYTHONPATH=str(ROOT / "harness")).stdout == "set()\n"
+
+
+def test_names_of_the_package() -> None:
+    assert {"load_cases", "load_cells", "run_cell", "CellResult"} <= set(dir(pt2bugs)) & set(pt2bugs.__all__)
+    with pytest.raises(AttributeError, match="module 'pt2bugs' has no attribute 'load_case'"):
+        getattr(pt2bugs, "load_case")  # noqa: B009 - mypy knows that there is none
+    for name in ("load_cases", "load_cells", "run_cell"):
+        function = getattr(pt2bugs, name)
+        assert function.__doc__
+        parameters = inspect.signature(function).parameters.values()
+        assert all(one.annotation is not inspect.Parameter.empty for one in parameters)
+        (heading,) = re.findall(rf"^## {name}\((.*)\)$", PAGE, re.MULTILINE)
+        told = [one.strip().partition("=")[0] for one in heading.replace("\\*", "*").split(",")]
+        assert [one for one in told if one != "*"] == [one.name for one in parameters]
+
+
+def test_the_page_names_every_field_of_a_result() -> None:
+    fields = pt2bugs.CellResult.__dataclass_fields__
+    (told,) = re.findall(r"`CellResult` is a frozen dataclass with (.*?), as\n", PAGE, re.DOTALL)
+    assert re.findall(r"`(\w+)`", told) == list(fields)
+
+
+def test_cells(tmp_path: Path) -> None:
+    write_journal(tmp_path, write_case(tmp_path, "pytorch_1"), {"2.9.1": "B", "2.13.0": ".", "2.12.1": "E"})
+    cells = pt2bugs.load_cells(tmp_path / "results", tmp_path / "cases")
+    assert list(cells["torch"]) == ["2.9.1", "2.12.1", "2.13.0"]
+    assert list(cells["verdict"]) == ["xfail", "error", "pass"]
+    assert {str(cells[name].dtype) for name in cells.columns if name != "graphs"} == {"string"}
+    assert str(cells["graphs"].dtype) == "Int64"
+    assert not cells.drop(columns="graphs").isna().any().any()
+
+
+def test_cells_of_the_committed_results_are_those_of_the_table() -> None:
+    cells = pt2bugs.load_cells(ROOT / "results", ROOT / "cases")
+    with (ROOT / "results" / "cells.csv").open(newline="", encoding="utf-8") as file:
+        assert list(cells.columns) == next(csv.reader(file))
+    assert isinstance(cells, pd.DataFrame)
+    assert len(cells)
+
+
+def test_folders_that_are_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no such file or folder"):
+        pt2bugs.load_cases(tmp_path / "none")
+    with pytest.raises(InputError, match="there is no such folder of results"):
+        pt2bugs.load_cells(tmp_path / "none")
+
+
+@pytest.fixture
+def case(tmp_path: Path) -> Case:
+    path = tmp_path / "pytorch_1.py"
+    path.write_text(case_text(CHECK + "\ndef test_other():\n    pass\n", backends=["eager", "inductor"]))
+    (found,) = pt2bugs.load_cases(path)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({}, "pytorch_1 has 2 checks: name one of test_it, test_other"),
+        ({"check": "test_none"}, r"has no cell test_none\[cpu-eager\]: checks test_it, test_other; devices cpu"),
+        ({"check": "test_it", "device": "cuda"}, r"has no cell test_it\[cuda-eager\]"),
+        ({"check": "test_it", "python": "/nowhere/python"}, "cannot be started"),
+    ],
+)
+def test_what_cannot_be_asked(case: Case, arguments: dict[str, Any], words: str) -> None:
+    with pytest.raises(Pt2bugsError, match=words):
+        pt2bugs.run_cell(case, **arguments)
+
+
+def test_a_word_that_names_no_case() -> None:
+    with pytest.raises(InputError, match="no case 'pytorch_0'"):
+        pt2bugs.run_cell("pytorch_0")
