@@ -1,4 +1,4 @@
-"""The corpus as a Markdown page: what is in it, where each bug was introduced and fixed, what was left out."""
+"""The corpus as a Markdown page: what is in it and how much of it was measured, how long bugs live, every case."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ import jinja2
 from pt2bugs.bisect.search import Search, State
 from pt2bugs.case.model import Case
 from pt2bugs.case.words import COMPONENTS, SYMPTOMS
+from pt2bugs.report.areas import ENOUGH, cases_by_area
+from pt2bugs.report.census import Census, by_area
 from pt2bugs.report.history import History
 from pt2bugs.results.tables import version_key
 
@@ -21,14 +23,21 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+ABOUT = "ABOUT.md"
+"""Beside the case folders: how the cases were chosen, in words of a person."""
 LEFT_OUT = "left_out.toml"
 """Beside the case folders: documented bugs that are no cases, and why. One ``[id]`` table each."""
 
 
 def corpus_page(cases: Sequence[Case], rows: Sequence[History], roots: Iterable[Path]) -> str:
     """`rows` as made by `pt2bugs.report.history.histories`."""
+    roots = list(roots)
+    census = Census(cases, rows)
+    of_case: dict[str, list[History]] = {}
+    for row in rows:
+        of_case.setdefault(row.cell.case.id, []).append(row)
     lives = [
-        {"case": case, "life": life([row for row in rows if row.cell.case.id == case.id])}
+        {"case": case, "life": _life_in_words(case, of_case.get(case.id, []), census)}
         for case in sorted(cases, key=lambda case: (COMPONENTS.index(case.component), case.id))
     ]
     environment = jinja2.Environment(
@@ -41,10 +50,27 @@ def corpus_page(cases: Sequence[Case], rows: Sequence[History], roots: Iterable[
         components=[name for name in COMPONENTS if any(case.component == name for case in cases)],
         symptoms=SYMPTOMS,
         counts=counts,
-        releases=sorted({release for row in rows for release in row.releases}, key=version_key),
+        census=census,
+        areas=by_area(cases_by_area(cases), census),
+        enough=ENOUGH,
+        about=_about(roots),
         left_out=_left_out(roots),
         cell=lambda text: text.replace("|", "\\|").replace("\n", " "),
     )
+
+
+def _life_in_words(case: Case, rows: Sequence[History], census: Census) -> str:
+    if case.guard:
+        return f"guard: {life(rows)}"
+    if not rows:
+        devices = [device for device in case.devices if case.id not in census.measured_devices.get(device, ())]
+        return f"not measured on {', '.join(devices)}"
+    return life(rows)
+
+
+def _about(roots: Iterable[Path]) -> str:
+    paths = (root / ABOUT for root in roots)
+    return "\n\n".join(path.read_text(encoding="utf-8").strip() for path in paths if path.is_file())
 
 
 def life(rows: Iterable[History]) -> str:
