@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,39 @@ def test_a_backend_that_the_header_does_not_name() -> None:
     assert verdict(case(BUG), Observation(Outcome.PASS), backend="vendor") is Verdict.PASS
     assert verdict(case(BUG), SEEN, backend="vendor") is Verdict.XFAIL
     assert verdict(case(BUG), Observation(Outcome.CRASH), backend="vendor") is Verdict.FAIL
+
+
+@pytest.mark.parametrize("entry", [{"device": "cpu"}, {}, {"device": "meta"}])
+def test_a_device_that_no_entry_covers(entry: dict[str, str]) -> None:
+    """An accelerator that was never measured: the bug may be there as on the CPU, be absent, or look otherwise."""
+    the_case = replace(case(replace(BUG, **entry)), devices=("cpu", "meta", "cuda"))  # type: ignore[arg-type]
+
+    def on(device: str, seen: Observation, torch: str = "2.9.1") -> Verdict:
+        return judge(the_case, "test_a", Where(torch, "3.11.7", device, "inductor"), seen).verdict
+
+    assert on("cuda", Observation(Outcome.PASS)) is Verdict.PASS
+    assert on("cuda", SEEN) is Verdict.XFAIL
+    assert on("cuda", Observation(Outcome.RAISE, "torch.X", "something else")) is Verdict.FAIL
+    assert on("cuda", SEEN, torch="2.10.0") is Verdict.FAIL
+    covered_on_cpu = entry.get("device") in (None, "cpu")
+    assert on("cpu", Observation(Outcome.PASS)) is (Verdict.XPASS if covered_on_cpu else Verdict.PASS)
+
+
+def test_a_case_that_is_not_for_the_cpu() -> None:
+    """Its entries speak of its own device."""
+    the_case = replace(case(BUG), devices=("cuda",))
+    where = Where("2.9.1", "3.11.7", "cuda", "inductor")
+    assert judge(the_case, "test_a", where, Observation(Outcome.PASS)).verdict is Verdict.XPASS
+    assert judge(the_case, "test_a", where, SEEN).verdict is Verdict.XFAIL
+
+
+def test_a_device_that_some_entry_covers_is_judged_by_it() -> None:
+    """An entry of its own says how the bug looks there: that of the CPU is another failure."""
+    own = Bug(Outcome.CRASH, device="cuda", signal="SIGSEGV")
+    the_case = replace(case(own, replace(BUG, device="cpu")), devices=("cpu", "cuda"))
+    where = Where("2.9.1", "3.11.7", "cuda", "inductor")
+    assert judge(the_case, "test_a", where, SEEN).verdict is Verdict.FAIL
+    assert judge(the_case, "test_a", where, Observation(Outcome.CRASH, signal="SIGSEGV")).verdict is Verdict.XFAIL
 
 
 def test_a_case_that_says_it_is_flaky() -> None:

@@ -54,6 +54,22 @@ def test_list(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert err == "2 cases, 2 checks\n"
 
 
+def test_list_says_what_was_not_measured(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = next(corpus.rglob("pytorch_1.py"))
+    path.write_text(path.read_text().replace("# [tool.pt2bugs]", '# [tool.pt2bugs]\n# devices = ["cpu", "cuda"]'))
+    (corpus / "results").mkdir()
+    table = "case,device,verdict\npytorch_1,cpu,xfail\npytorch_1,cuda,error\npytorch_22,cpu,skip\n"
+    (corpus / "results" / "cells.csv").write_text(table)
+    assert main(["list"]) == 0
+    out, err = capsys.readouterr()
+    first, second = out.splitlines()
+    assert first.endswith("  (not measured on cuda)")
+    assert "not measured" not in second
+    assert err == "2 cases, 2 checks\nnot measured: 1 cases on cuda\n"
+    assert main(["list", "--json"]) == 0
+    assert [case["not_measured"] for case in json.loads(capsys.readouterr().out)] == [["cuda"], []]
+
+
 def test_cases_stand_anywhere(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "pytorch_1", "--component", "inductor", "--component", "dynamo", "pytorch_2*"]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["pytorch_1", "pytorch_22"]

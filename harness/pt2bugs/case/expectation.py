@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from packaging.specifiers import SpecifierSet
@@ -70,13 +70,22 @@ def applies(bug: Bug, check: str, where: Where) -> bool:
     )
 
 
+def speaks_of_device(case: Case, device: str) -> bool:
+    """Whether the entries say what is expected on a device.
+
+    They are measured on the CPU first. Of another device that the header names they say nothing until one of them names
+    it: there it is not known whether the bug is present, and what it looks like.
+    """
+    return device == "cpu" or "cpu" not in case.devices or any(bug.device == device for bug in case.bugs)
+
+
 def expected_bug(case: Case, check: str, where: Where) -> Bug | None:
     """The first entry that applies; None where the check is expected to pass.
 
     Entries speak of the backends the header names. A backend it does not name (a vendor's own, or
-    ``aot_eager`` to see which layer has the bug) is expected to pass.
+    ``aot_eager`` to see which layer has the bug) is expected to pass, and so is a device that no entry speaks of.
     """
-    if where.backend not in case.backends:
+    if where.backend not in case.backends or not speaks_of_device(case, where.device):
         return None
     for bug in case.bugs:
         if bug.backend in (None, where.backend) and applies(bug, check, where):
@@ -161,10 +170,13 @@ def _judge_unlisted(case: Case, check: str, where: Where, seen: Observation) -> 
         return Judgement(Verdict.PASS, "passed")
     if seen.outcome not in FAILURES:
         raise ValueError(f"{seen.outcome} is no failure")
-    if where.backend not in case.backends:
+    is_other_device = not speaks_of_device(case, where.device)
+    if where.backend not in case.backends or is_other_device:
         for bug in case.bugs:
-            if applies(bug, check, where) and has_identity(bug, seen):
-                return Judgement(Verdict.XFAIL, f"backend {where.backend} shows {case.issue} too: {seen.summary}", bug)
+            there = replace(where, device=bug.device or where.device) if is_other_device else where
+            if applies(bug, check, there) and has_identity(bug, seen):
+                shown = f"device {where.device}" if is_other_device else f"backend {where.backend}"
+                return Judgement(Verdict.XFAIL, f"{shown} shows {case.issue} too: {seen.summary}", bug)
     reason = f"expected to pass on torch {where.torch}, {where.device}, {where.backend}\n  seen: {seen.summary}"
     return Judgement(Verdict.FAIL, reason)
 

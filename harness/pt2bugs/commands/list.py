@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import csv
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from pt2bugs.case.cells import cells_of
 from pt2bugs.case.model import Case
+from pt2bugs.case.words import Verdict
 from pt2bugs.commands import OK
 from pt2bugs.commands.console import print_json, say
-from pt2bugs.commands.options import SelectionOptions, add_selection
-from pt2bugs.commands.selection import select_cases
+from pt2bugs.commands.options import ResultsOptions, SelectionOptions, add_results, add_selection
+from pt2bugs.commands.selection import results_folder, select_cases
 from pt2bugs.errors import NothingSelected
 
 EXAMPLES = (
@@ -24,7 +28,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(SelectionOptions):
+class Options(SelectionOptions, ResultsOptions):
     """What the command takes."""
 
     text: Sequence[str] = ()
@@ -33,6 +37,7 @@ class Options(SelectionOptions):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_selection(parser)
+    add_results(parser)
     parser.add_argument(
         "--text",
         action="append",
@@ -59,14 +64,33 @@ def run(options: Options) -> int:
         cases = [case for case in cases if _has_words(case, words)]
         if not cases:
             raise NothingSelected(f"nothing selected: no selected case has the words {words!r}")
+    measured = _measured(options.results or results_folder())
+    missing = {
+        case.id: [one for one in case.devices if measured is not None and (case.id, one) not in measured]
+        for case in cases
+    }
     if options.json:
-        print_json([case.as_dict() for case in cases])
+        print_json([{**case.as_dict(), "not_measured": missing[case.id]} for case in cases])
         return OK
     width = max(len(case.id) for case in cases)
     for case in cases:
-        print(f"{case.id:{width}}  {case.component:17}  {case.symptom:15}  {case.title}")
+        note = f"  (not measured on {', '.join(missing[case.id])})" if missing[case.id] else ""
+        print(f"{case.id:{width}}  {case.component:17}  {case.symptom:15}  {case.title}{note}")
+    counts = Counter(device for devices in missing.values() for device in devices)
     say(f"{len(cases)} cases, {sum(len(case.checks) for case in cases)} checks")
+    if counts:
+        say(f"not measured: {', '.join(f'{count} cases on {device}' for device, count in counts.items())}")
     return OK
+
+
+def _measured(results: Path) -> set[tuple[str, str]] | None:
+    """Case and device of every cell that has an answer in the table of a results folder; None if there is no table."""
+    try:
+        with (results / "cells.csv").open(newline="", encoding="utf-8") as file:
+            rows = csv.DictReader(file)
+            return {(row["case"], row["device"]) for row in rows if row["verdict"] != Verdict.ERROR}
+    except (OSError, ValueError, KeyError, csv.Error):
+        return None
 
 
 def _has_words(case: Case, words: str) -> bool:
