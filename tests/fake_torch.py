@@ -148,7 +148,8 @@ def valid_vec_isa_list():
 
 _FILES = {
     "backends/__init__.py": "from . import cpu\n",
-    "backends/cpu.py": "def get_cpu_capability():\n    return 'FAKE'\n",
+    "backends/cpu.py": "import os\ndef get_cpu_capability():\n"
+    "    return os.environ.get('ATEN_CPU_CAPABILITY', 'fake').replace('avx512', 'avx2').upper()\n",
     "testing/__init__.py": "def assert_close(a, b):\n    if a.values != b.values:\n"
     "        raise AssertionError('Tensor-likes are not close!')\n",
     "testing/_internal/__init__.py": "",

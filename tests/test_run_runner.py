@@ -358,3 +358,36 @@ def test_an_interpreter_that_exists(project: Project, home: Path) -> None:
     nothing = project.run("run", "--python-exe", "/bin/false", "--results", "mine")
     assert nothing.returncode == 2
     assert "--python-exe /bin/false: left with status 1" in nothing.stderr
+
+
+def test_a_limited_cpu(project: Project) -> None:
+    """Its lines stand for no release: they need a folder of their own, and say what they are."""
+    body = (
+        CHECK.format(name="plain").replace("import torch\n", "import os, torch\n", 1)
+        + "    assert os.environ.get('ATEN_CPU_CAPABILITY') != 'default', 'no vectors'\n"
+    )
+    for name, bugs in (("plain", []), ("known", [{"outcome": "crash", "signal": "SIGFPE", "platform": "avx512"}])):
+        path = project.case(name, bugs=bugs)
+        path.write_text(case_text(body, bugs=bugs))
+    asked = ("run", "--index", project.index, "--torch", "2.5.1", "--threads", "2", "--capability")
+    for words in ((), ("--results", "results")):
+        refused = project.run(*asked, "default", *words)
+        assert refused.returncode == 2
+        assert "--capability default: does not stand for a release; name a folder of its own" in refused.stderr
+    project.matrix("2.5.1", ATEN_CPU_CAPABILITY="default")
+    assert {line["cpu_capability"] for line in project.lines} == {"FAKE"}
+    project.run(*asked, "default", "--results", "limited")
+    lines = list(read_journal(project.folder.glob("limited/journal/*"), lambda _: None))
+    assert {(line["cpu_capability"], line["build"]) for line in lines} == {
+        ("DEFAULT", "2.5.1 capability=default threads=2")
+    }
+    again = project.run(*asked, "default", "--results", "limited")
+    assert "4 answered by the journal, 0 to run" in again.stderr
+    other = project.run(*asked, "avx512", "--results", "other")
+    assert other.returncode == 1
+    assert "asked for the CPU capability avx512, but torch 2.5.1 says avx2; nothing was run" in other.stderr
+    differ = project.run("diff", "results", "limited")
+    assert differ.returncode == 1
+    assert "torch 2.5.1 plain::test_plain[cpu-inductor]: verdict pass -> fail" in differ.stdout
+    assert "verdict xpass -> skip  (the bug shows only on avx512)" in differ.stdout
+    assert "2 of 4 verdicts are equal, 2 differ (1 as the header says), 0 are in one folder only" in differ.stderr

@@ -32,6 +32,7 @@ COMMANDS = {
     "backend": "the traps a torch.compile backend falls into, its own and inherited",
     "bisect": "where each check was broken and fixed",
     "compare": "what a move from one release to another fixes and breaks",
+    "diff": "what two results folders say differently of the same cells",
     "matrix": "the matrix in the terminal, or as a picture",
     "export": "data for dashboards",
     "report": "a static page that opens from the file system",
@@ -48,7 +49,7 @@ COMMANDS = {
 
 GROUPS = {
     "Questions about releases": ("compare", "bisect", "matrix", "match"),
-    "Measuring": ("run", "plan", "merge", "envs", "doctor"),
+    "Measuring": ("run", "diff", "plan", "merge", "envs", "doctor"),
     "A failing program, a backend": ("triage", "backend"),
     "Data and pages": ("list", "export", "report", "corpus"),
     "Writing cases": ("new", "check", "bless"),

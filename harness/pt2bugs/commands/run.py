@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pt2bugs.case.observation import telling_line
@@ -20,7 +20,7 @@ from pt2bugs.commands.options import (
     add_run,
     add_selection,
 )
-from pt2bugs.commands.selection import open_results, select_cases, select_cells
+from pt2bugs.commands.selection import open_results, results_folder, select_cases, select_cells
 from pt2bugs.commands.targets import in_interpreter, open_store, releases_for, run_options, targets_for
 from pt2bugs.envs.releases import FORMS
 from pt2bugs.envs.size import format_size
@@ -43,6 +43,10 @@ EXAMPLES = (
         "pt2bugs run --torch minors --dry-run",
         "what the whole matrix would cost: cells, environments, gigabytes, minutes",
     ),
+    (
+        "pt2bugs run --torch 2.13.0 --capability default --threads 2 --results plain",
+        "without vector instructions, with two threads; `pt2bugs diff results plain` says what differs",
+    ),
 )
 
 
@@ -52,6 +56,7 @@ class Options(SelectionOptions, ResultsOptions, RunningOptions):
 
     torch: Sequence[str] = ()
     python_exe: Path | None = None
+    capability: str = ""
     rerun: bool = False
     dry_run: bool = False
     json: bool = False
@@ -74,6 +79,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="measure the torch of this interpreter, which needs nothing else; asks for --results",
     )
+    parser.add_argument(
+        "--capability",
+        choices=("default", "avx2", "avx512"),
+        default="",
+        help="limit the CPU's vector instructions: ATEN_CPU_CAPABILITY of the cells; asks for --results",
+    )
     parser.add_argument("--rerun", action="store_true", help="run also what the journal answers")
     parser.add_argument(
         "--dry-run", action="store_true", help="say which cells and environments it would take, run nothing"
@@ -85,6 +96,8 @@ def run(options: Options) -> int:
     corpus, cases = select_cases(options)
     cells = select_cells(options, cases)
     targets = _targets(options)
+    if options.capability:
+        targets = [replace(target, build=_limited(options, target)) for target in targets]
     results = open_results(options, options.backend)
     newest = results.load(corpus, warn)
     work = missing(targets, cells, newest.lines(), rerun=options.rerun)
@@ -96,7 +109,8 @@ def run(options: Options) -> int:
     if options.dry_run:
         return _tell_cost(options, work, newest.lines())
     with progress_of_cells() as progress:
-        Runner(results, open_store(options), run_options(options), progress, record=newest.add).run(work)
+        how = replace(run_options(options), capability=options.capability)
+        Runner(results, open_store(options), how, progress, record=newest.add).run(work)
     results.derive(newest)
     lines = newest.lines()
     shown = [line for target, cell in asked if (line := line_of(lines, target, cell)) is not None]
@@ -146,6 +160,12 @@ def _tell_cost(options: Options, work: Sequence[Work], lines: Mapping[CellKey, R
     return OK
 
 
+def _limited(options: Options, target: Target) -> str:
+    """What tells lines of a limited CPU from those that stand for the release."""
+    threads = f" threads={options.threads}" if options.threads > 1 else ""
+    return f"{target.build or target.key.torch} capability={options.capability}{threads}"
+
+
 def _targets(options: Options) -> list[Target]:
     if options.python_exe:
         if options.torch:
@@ -154,6 +174,9 @@ def _targets(options: Options) -> list[Target]:
             words = "name a folder for its results, with --results"
             raise InputError(f"--python-exe {options.python_exe}: is no release; {words}")
         return in_interpreter(options, named_interpreter(options.python_exe), options.backend)
+    if options.capability and (options.results is None or options.results.resolve() == results_folder().resolve()):
+        words = "does not stand for a release; name a folder of its own for its results, with --results"
+        raise InputError(f"--capability {options.capability}: {words}")
     if not options.torch:
         return in_interpreter(options, running_interpreter(), options.backend)
     return targets_for(options, releases_for(options, options.torch), options.backend)

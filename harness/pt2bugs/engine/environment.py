@@ -7,7 +7,9 @@ from collections.abc import Mapping
 
 Removed = tuple[str, ...]
 
-_STEERS_TORCH = re.compile(r"(TORCH|PYTORCH|TRITON|PYTHON)")
+_STEERS_TORCH = re.compile(r"(TORCH|PYTORCH|TRITON|PYTHON|ATEN_)")
+CAPABILITY_VARIABLE = "ATEN_CPU_CAPABILITY"
+"""Limits the vector instructions of ATen's kernels and, since torch 2.1, of Inductor's."""
 _PYTHON_PATH = frozenset({"PYTHONPATH", "PYTHONHOME"})
 _CREDENTIAL = re.compile(
     r"TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|AUTH|COOKIE|SESSION",

@@ -24,6 +24,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from pt2bugs.engine.environment import CAPABILITY_VARIABLE
 from pt2bugs.engine.folders import cache_home
 from pt2bugs.files import FileError, write_text
 
@@ -240,6 +241,8 @@ class _Memory:
     @classmethod
     def of_this_environment(cls, fallback: Path) -> _Memory:
         parts = [sys.prefix, sys.version, _torch_build(), cpu_name(), _cpu_flags(), _compiler()]
+        # It limits which vector instructions are looked for.
+        parts += [limit] if (limit := os.environ.get(CAPABILITY_VARIABLE)) else []
         digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
         for folder in (cache_home() / "warm" / digest, fallback / "warm"):
             with contextlib.suppress(OSError):

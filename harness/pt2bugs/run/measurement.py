@@ -43,7 +43,7 @@ _BAD_ALLOC = "terminate called after throwing an instance of 'std::bad_alloc'"
 
 
 class OtherTorchError(InputError):
-    """The environment imports another torch than the one asked for. Nothing is run there."""
+    """The environment imports another torch, or limits the CPU otherwise, than asked for. Nothing is run there."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,7 @@ class MeasureOptions:
         timeout_cap_s: seconds that no check may take longer, whatever its header says.
         torch: the only release that is measured; empty: whichever there is.
         python: its version, for lines of an environment that does not start.
+        capability: the word for the CPU's vector instructions that torch must say; empty: whichever it says.
         build: what tells this build of torch from others, where it does not stand for a release.
         setups: how backends are reached that torch does not find by their name alone, by name.
     """
@@ -67,6 +68,7 @@ class MeasureOptions:
     torch: str = ""
     python: str = field(default_factory=platform.python_version)
     extras: tuple[str, ...] = ()
+    capability: str = ""
     build: str = ""
     setups: Mapping[str, BackendSetup] = field(default_factory=dict)
 
@@ -181,6 +183,11 @@ class Measuring:
         if asked and Version(public(facts["torch"])) != Version(asked):
             words = f"asked for torch {asked}, but this environment imports torch {facts['torch']}; nothing was run"
             raise OtherTorchError(words)
+        # Until torch 2.1 it said NO AVX for the least.
+        said = facts["cpu_capability"].lower().replace("no avx", "default")
+        if self.options.capability not in ("", said):
+            words = f"asked for the CPU capability {self.options.capability}, but torch {facts['torch']} says {said}"
+            raise OtherTorchError(f"{words}; nothing was run")
 
     def _request(self, cell: Cell, timeout_s: float) -> dict[str, Any]:
         given = {"device": cell.device, **self._backend(cell.backend)}

@@ -22,6 +22,7 @@ from pt2bugs.case.model import Case
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.words import Outcome, Verdict
 from pt2bugs.engine.client import Engine, EngineError, EngineSettings
+from pt2bugs.engine.environment import CAPABILITY_VARIABLE
 from pt2bugs.envs.environment import Environment, EnvironmentFailure, Key
 from pt2bugs.envs.store import Store
 from pt2bugs.results.matrix import Results
@@ -265,7 +266,10 @@ class _EnvironmentRun:
             threads=options.threads,
             targets=tuple(sorted({(cell.device, cell.backend) for cell in self.work.cells})),
             imports=target.setup.imports if target.setup else (),
-            env=target.setup.env if target.setup else {},
+            env={
+                **(target.setup.env if target.setup else {}),
+                **({CAPABILITY_VARIABLE: options.capability} if options.capability else {}),
+            },
             keeps_python_path=made is None,
         )
         return Measuring(
@@ -273,6 +277,7 @@ class _EnvironmentRun:
             MeasureOptions(
                 run_id=self._runner.run_id,
                 threads=options.threads,
+                capability=options.capability,
                 repeat=options.repeat,
                 confirm=options.confirm,
                 torch=target.key.torch,

@@ -40,12 +40,13 @@ class Target:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How cells are run. `jobs` is how many cells run at once."""
+    """How cells are run. `jobs` is how many cells run at once, `capability` limits the CPU's vector instructions."""
 
     jobs: int = 1
     repeat: int = 1
     confirm: int = 1
     threads: int = 1
+    capability: str = ""
 
 
 @dataclass
