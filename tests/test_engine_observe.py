@@ -1,0 +1,78 @@
+"""What of an exception is kept: the torch frames that tell one failure from another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pt2bugs.case.observation import MAX_FRAMES, MAX_TIMEOUT_FRAMES, Observation
+from pt2bugs.case.words import Outcome
+from pt2bugs.engine.observe import CheckTimeout, observe_exception
+from pt2bugs.engine.protocol import ChildExit
+from pt2bugs.run.measurement import observe_exit
+
+
+def function(file: str, body: str, **names: Any) -> Callable[..., Any]:
+    """A function `call` of a file of torch."""
+    scope: dict[str, Any] = names
+    exec(compile(f"def call(*arguments):\n    {body}\n", f"/env/torch/{file}", "exec"), scope)
+    made: Callable[..., Any] = scope["call"]
+    return made
+
+
+def seen(call: Callable[..., Any], *arguments: Any) -> Observation:
+    with pytest.raises(BaseException) as caught:
+        call(*arguments)
+    return observe_exception(caught.value, "/cases/pytorch_1.py")
+
+
+@pytest.mark.parametrize(("words", "frames"), [("", ["lists", "symbolic_convert"]), ("told", [])])
+def test_an_error_without_a_word_has_the_frames_of_its_cause(words: str, frames: list[str]) -> None:
+    """As InternalTorchDynamoError of torch 2.0: all are raised in one place."""
+    inner = function("_dynamo/lists.py", "raise KeyError('x')")
+    middle = function("_dynamo/symbolic_convert.py", "inner()", inner=inner)
+    body = f"try: middle()\n    except KeyError as error: raise RuntimeError({words!r}) from error"
+    found = seen(function("_dynamo/convert_frame.py", body, middle=middle))
+    assert found.frame == "torch/_dynamo/convert_frame.py:3 call"
+    assert found.frames[:2] == [f"torch/_dynamo/{name}.py:2 call" for name in frames]
+
+
+def test_where_the_time_was_up_each_function_stands_once() -> None:
+    last = function("_dynamo/utils.py", "raise CheckTimeout", CheckTimeout=CheckTimeout)
+    again = function("_inductor/lowering.py", "return call(n - 1) if (n := arguments[0]) else last()", last=last)
+    outer = function("_inductor/scheduler.py", "again(40)", again=again)
+    found = seen(outer)
+    assert found.outcome is Outcome.TIMEOUT
+    assert (found.frame, found.frames) == (
+        "torch/_dynamo/utils.py:2 call",
+        ["torch/_inductor/lowering.py:2 call", "torch/_inductor/scheduler.py:2 call"],
+    )
+
+
+@pytest.mark.parametrize(("error", "most"), [(CheckTimeout, MAX_TIMEOUT_FRAMES), (ValueError, MAX_FRAMES)])
+def test_the_number_of_frames(error: type[BaseException], most: int) -> None:
+    below = function("deep/file_0.py", "raise error('words')", error=error)
+    for number in range(1, 40):
+        below = function(f"deep/file_{number}.py", "below()", below=below)
+    found = seen(below)
+    assert found.frame == "torch/deep/file_0.py:2 call"
+    assert [found.frame, *found.frames] == [f"torch/deep/file_{number}.py:2 call" for number in range(most)]
+
+
+def test_the_stack_of_a_crash_is_without_the_harness() -> None:
+    dump = (
+        "printed\nFatal Python error: Aborted\n\nCurrent thread 0x0000 (most recent call first):\n"
+        '  File "/env/torch/_ops.py", line 5 in __call__\n  File "/cases/pytorch_1.py", line 9 in test_it\n'
+        '  File "/site/pt2bugs/engine/check.py", line 208 in _call\n  File "<string>", line 12 in <module>\n'
+        "\nExtension modules: numpy._core, torch._C (total: 2)\n"
+    )
+    ended = ChildExit({"started": {}}, signal=6, output_tail=dump)
+    crash, _ = observe_exit(ended, 60.0, 4096)
+    assert crash.outcome is Outcome.CRASH
+    assert crash.output_tail.strip().endswith("line 9 in test_it")
+    assert "pt2bugs/engine" not in crash.output_tail
+    assert "Extension modules" not in crash.output_tail
+    report = {"observation": Observation(Outcome.PASS).as_dict(), "text": ""}
+    passed, _ = observe_exit(ChildExit({"report": report}, exit_status=0, output_tail=dump), 60.0, 4096)
+    assert "pt2bugs/engine/check.py" in passed.output_tail, "a check may print what it likes"
