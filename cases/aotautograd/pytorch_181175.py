@@ -17,7 +17,7 @@
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = "^\\s*$"
-# frame = "convert_frame.py:\\d+ _compile"
+# frame = 'convert_frame\.py:\d+ _compile\ntorch/_subclasses/meta_utils\.py:\d+ <lambda>\ntorch/_subclasses/fake_tensor\.py:\d+ mk_fake_tensor'
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.4,<2.13"

@@ -23,7 +23,7 @@
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = "^$"
-# frame = 'torch/_dynamo/convert_frame\.py:\d+ _compile'
+# frame = 'convert_frame\.py:\d+ _compile\ntorch/_dynamo/variables/base\.py:\d+ as_python_constant\ntorch/_dynamo/variables/lists\.py'
 # ///
 """list.pop asks Dynamo's variable for a Python constant, and a position computed from a dynamic size is a
 SymNode, not a constant: the error is meant for internal use and escapes as an internal error instead of a

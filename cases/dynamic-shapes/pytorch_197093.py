@@ -23,7 +23,7 @@
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = "^$"
-# frame = "convert_frame\\.py:\\d+ _compile"
+# frame = 'convert_frame\.py:\d+ _compile\ntorch/_dynamo/variables/builtin\.py:\d+ call_function\n[^\n]+\n[^\n]+ FORMAT_VALUE'
 # ///
 """Dynamo turns the parts of an f-string into strings and joins them with format(). A symbolic size becomes
 the placeholder string of its value first, and the format spec, which is for a number, is then applied

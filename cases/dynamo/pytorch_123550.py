@@ -16,7 +16,7 @@
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = "^\\s*$"
-# frame = "convert_frame.py:\\d+ _compile"
+# frame = 'convert_frame\.py:\d+ _compile\ntorch/fx/graph_module\.py:\d+ _exec_with_source'
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.1,<2.6"

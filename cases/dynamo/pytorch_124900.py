@@ -23,7 +23,7 @@
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = "^$"
-# frame = "convert_frame\\.py:\\d+ _compile"
+# frame = 'convert_frame\.py:\d+ _compile\ntorch/_dynamo/bytecode_analysis\.py:\d+ find_live_code'
 # ///
 """A local that is alive over a graph break must be rebuilt for the code that follows. For a grad-mode
 context object Dynamo handed over the class, not the instance, and the `with` in the resumed

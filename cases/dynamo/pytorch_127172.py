@@ -22,7 +22,7 @@
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = "^$"
-# frame = "convert_frame\\.py:\\d+ _compile"
+# frame = 'convert_frame\.py:\d+ _compile\ntorch/_dynamo/variables/builtin\.py:\d+ call_hasattr'
 # ///
 """Dynamo asks whether the object has the attribute before it takes the default. For a built-in type the object is a
 BuiltinVariable, where the helper of that name has another meaning and another signature, so the question itself fails.

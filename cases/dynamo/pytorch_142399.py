@@ -14,7 +14,7 @@
 # torch = ">=2.1,<2.6"
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
-# match = "indexed instead of read by name"
+# match = '^(RuntimeError: )?indexed instead of read by name'
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.1"

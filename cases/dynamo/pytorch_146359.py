@@ -21,7 +21,7 @@
 # torch = ">=2.3"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
-# match = "zip"
+# match = 'UserDefinedObjectVariable\(zip\)|`__iter__` of class `zip`|name=__iter__, type=zip'
 # ///
 """Dynamo traces zip when the frame calls it. A zip object that arrives as an argument is an object of unknown
 class to it, and its __iter__, a C slot, has no rule: a graph break, and an error with fullgraph=True.

@@ -42,7 +42,7 @@
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = "^$"
-# frame = "convert_frame\\.py:\\d+ _compile"
+# frame = 'convert_frame\.py:\d+ _compile\ntorch/_dynamo/variables/base\.py:\d+ as_python_constant\ntorch/_dynamo/symbolic_convert\.py:\d+ inline_call_'
 # ///
 """`value = yield from inner()` binds what inner returns, carried by StopIteration. Dynamo dropped it: the expression
 was None, or the tensor was put into a constant, which is refused. Correct: a tensor returned by the

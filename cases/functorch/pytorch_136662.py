@@ -26,7 +26,7 @@
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = "^$"
-# frame = 'torch/_dynamo/convert_frame\.py:\d+ _compile'
+# frame = 'convert_frame\.py:\d+ _compile\ntorch/_subclasses/meta_utils\.py:\d+ meta_tensor'
 # ///
 """Under torch.func.grad the graph that Inductor gets holds forward and backward. Both updates of the slice add
 the same value, and Inductor makes them into one, so half of the gradient is missing; the backends eager

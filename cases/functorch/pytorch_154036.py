@@ -38,7 +38,7 @@
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = "^$"
-# frame = 'torch/_dynamo/convert_frame\.py:\d+ _compile'
+# frame = 'convert_frame\.py:\d+ _compile\ntorch/_subclasses/meta_utils\.py:\d+ meta_tensor'
 # blocked = true
 # ///
 """torch.vmap and torch.func.jacrev build their wrappers with functools.wraps. From a compiled function that

@@ -23,7 +23,7 @@
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = "^$"
-# frame = "convert_frame\\.py:\\d+ _compile"
+# frame = 'convert_frame\.py:\d+ _compile\ntorch/_subclasses/meta_utils\.py:\d+ meta_tensor'
 # ///
 """Dynamo traces the forward of an autograd.Function and a backward from it, but does not look at its jvp.
 Under torch.func.jvp the traced forward is differentiated op by op, so a rule of the user's that is not the

@@ -167,6 +167,9 @@ def _limited(options: Options, target: Target) -> str:
 
 
 def _targets(options: Options) -> list[Target]:
+    if options.capability and (options.results is None or options.results.resolve() == results_folder().resolve()):
+        words = "does not stand for a release; name a folder of its own for its results, with --results"
+        raise InputError(f"--capability {options.capability}: {words}")
     if options.python_exe:
         if options.torch:
             raise InputError("--python-exe names one interpreter; leave --torch out")
@@ -174,9 +177,6 @@ def _targets(options: Options) -> list[Target]:
             words = "name a folder for its results, with --results"
             raise InputError(f"--python-exe {options.python_exe}: is no release; {words}")
         return in_interpreter(options, named_interpreter(options.python_exe), options.backend)
-    if options.capability and (options.results is None or options.results.resolve() == results_folder().resolve()):
-        words = "does not stand for a release; name a folder of its own for its results, with --results"
-        raise InputError(f"--capability {options.capability}: {words}")
     if not options.torch:
         return in_interpreter(options, running_interpreter(), options.backend)
     return targets_for(options, releases_for(options, options.torch), options.backend)
