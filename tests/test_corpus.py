@@ -87,7 +87,7 @@ def test_the_census(tmp_path: Path) -> None:
         (7, {}, "...."),
         (8, {}, "B.B."),
     ):
-        path = write_case(tmp_path, f"pytorch_{number}", **settings)  # type: ignore[arg-type]
+        path = write_case(tmp_path, f"pytorch_{number}", **settings)
         if letters:
             releases = ("2.8.0", "2.9.1", "2.10.0", "2.11.0")
             write_journal(tmp_path, path, dict(zip(releases, letters, strict=True)))

@@ -32,9 +32,8 @@ class Difference:
 
     def as_dict(self) -> dict[str, Any]:
         """For machines: the key, and both values of every column that differs."""
-        values = {
-            name: [record[name] if record else None for record in (self.first, self.second)] for name in self.columns
-        }  # type: ignore[literal-required]
+        both: list[dict[str, Any]] = [dict(record or {}) for record in (self.first, self.second)]
+        values = {name: [record.get(name) for record in both] for name in self.columns}
         return {**self.key._asdict(), "differs": values, "reason": self.reason}
 
 
