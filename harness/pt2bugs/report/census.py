@@ -86,8 +86,9 @@ class Census:
 
     @cached_property
     def unseen(self) -> list[Case]:
-        """Cases that are no guards and were not seen failing yet."""
-        return [case for case in self.cases if not case.guard and case.id not in self.seen_failing]
+        """Cases for the CPU that are no guards and were not seen failing yet."""
+        left = (case for case in self.cases if not case.guard and "cpu" in case.devices)
+        return [case for case in left if case.id not in self.seen_failing]
 
     @cached_property
     def outcomes(self) -> list[tuple[str, int]]:
