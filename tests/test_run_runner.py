@@ -366,7 +366,7 @@ def test_a_limited_cpu(project: Project) -> None:
         CHECK.format(name="plain").replace("import torch\n", "import os, torch\n", 1)
         + "    assert os.environ.get('ATEN_CPU_CAPABILITY') != 'default', 'no vectors'\n"
     )
-    for name, bugs in (("plain", []), ("known", [{"outcome": "crash", "signal": "SIGFPE", "platform": "avx512"}])):
+    for name, bugs in (("plain", []), ("known", [{"outcome": "crash", "signal": "SIGFPE", "platform": "fake"}])):
         path = project.case(name, bugs=bugs)
         path.write_text(case_text(body, bugs=bugs))
     asked = ("run", "--index", project.index, "--torch", "2.5.1", "--threads", "2", "--capability")
@@ -389,5 +389,5 @@ def test_a_limited_cpu(project: Project) -> None:
     differ = project.run("diff", "results", "limited")
     assert differ.returncode == 1
     assert "torch 2.5.1 plain::test_plain[cpu-inductor]: verdict pass -> fail" in differ.stdout
-    assert "verdict xpass -> skip  (the bug shows only on avx512)" in differ.stdout
+    assert "verdict xpass -> skip  (the bug shows only on fake)" in differ.stdout
     assert "2 of 4 verdicts are equal, 2 differ (1 as the header says), 0 are in one folder only" in differ.stderr
