@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pt2bugs.case.header import parse_case
@@ -17,7 +18,7 @@ PROGRAM = "import triton\n\n\ndef test_it(device): pass\n"
 BUG = {"torch": "<2.14", "outcome": "wrong", "error": "AssertionError", "match": "9 of 10"}
 
 
-def write(folder: Path, name: str = "pytorch_1", **settings: object) -> Case:
+def write(folder: Path, name: str = "pytorch_1", **settings: Any) -> Case:
     path = folder / f"{name}.py"
     path.write_text(case_text(DOC + PROGRAM, **settings))
     return parse_case(path)
@@ -33,7 +34,7 @@ def write(folder: Path, name: str = "pytorch_1", **settings: object) -> Case:
         ({"devices": ["cuda"], "bugs": [BUG]}, False),
     ],
 )
-def test_which_cases_wait_for_a_device(tmp_path: Path, settings: dict[str, object], unmeasured: bool) -> None:
+def test_which_cases_wait_for_a_device(tmp_path: Path, settings: dict[str, Any], unmeasured: bool) -> None:
     assert write(tmp_path, **settings).unmeasured is unmeasured
 
 
