@@ -1,0 +1,199 @@
+"""How far the placement of cells on many workers is from the best there can be: a simulation with measured durations.
+
+Cases and releases are drawn, with a fixed seed, from those of the committed journal; a drawn cell lasts as long as the
+measured one did. The placement knows only what a driver knows: the mean of each check over the releases.
+"""
+
+from __future__ import annotations
+
+import argparse
+import heapq
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean
+
+from measure import talk
+from pt2bugs.case.corpus import load_cases
+from pt2bugs.results.matrix import Results
+from pt2bugs.run.placement import Batch, Costs, Placement
+
+ROOT = Path(__file__).resolve().parent.parent
+Cell = tuple[str, int]
+"""A release and the number of a check."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """What is to be run: the true seconds of every cell, and those that a driver expects."""
+
+    seconds: dict[Cell, float]
+    expected: dict[Cell, float]
+
+    @property
+    def releases(self) -> list[str]:
+        return sorted({release for release, _ in self.seconds})
+
+    def lower_bound(self, workers: int, setup: float) -> float:
+        """No schedule ends sooner: every environment is set up once at least, and so does every worker that helps."""
+        total = sum(self.seconds.values()) + max(len(self.releases), workers) * setup
+        return max(total / workers, setup + max(self.seconds.values()))
+
+
+def measured(overhead: float) -> dict[str, dict[str, list[float | None]]]:
+    """By case and release the seconds of each check of the case; None where it was never run."""
+    cases = load_cases([ROOT / "cases"], talk)
+    lines = Results(ROOT / "results").load(cases, talk).lines()
+    releases = sorted({key.torch for key in lines if key.torch and not key.extras})
+    found: dict[str, dict[str, list[float | None]]] = {}
+    rows = sorted({key[:4] for key in lines if not key.extras})
+    seconds = {(key[:4], key.torch): line["duration_s"] + overhead for key, line in lines.items() if not key.extras}
+    for row in rows:
+        for release in releases:
+            found.setdefault(row[0], {}).setdefault(release, []).append(seconds.get((row, release)))
+    return found
+
+
+def draw(cases: int, releases: int, overhead: float) -> Load:
+    """That many cases and releases; a measured one may stand for several."""
+    known = measured(overhead)
+    source = random.Random(0)
+    ids = sorted(known)
+    chosen = source.sample(ids, min(cases, len(ids))) + source.choices(ids, k=max(0, cases - len(ids)))
+    names = sorted(known[ids[0]])
+    columns = [(f"r{number:02}", name) for number, name in enumerate(source.choices(names, k=releases))]
+    load = Load({}, {})
+    check = 0
+    for case in chosen:
+        for place in range(len(known[case][names[0]])):
+            there = [row[place] for row in known[case].values()]
+            usual = mean(value for value in there if value is not None)
+            for release, name in columns:
+                if (value := known[case][name][place]) is not None:
+                    load.seconds[release, check], load.expected[release, check] = value, usual
+            check += 1
+    return load
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Seconds until the last cell, and how often an environment was installed."""
+
+    makespan: float
+    installs: int
+
+
+Ask = Callable[[str], Batch[Cell] | None]
+Tell = Callable[[str, Cell], None]
+
+
+def simulate(load: Load, workers: int, costs: Costs, ask: Ask, tell: Tell) -> Outcome:
+    """Play it through. A worker keeps its engine while its next batch is of the same environment."""
+    names = [f"w{number:04}" for number in range(workers)]
+    at: dict[str, str] = {}
+    events: list[tuple[float, int, str, Cell | None]] = [(0.0, number, name, None) for number, name in enumerate(names)]
+    heapq.heapify(events)
+    installs, end, number = 0, 0.0, workers
+    left: dict[str, int] = {}
+    while events:
+        now, _, name, cell = heapq.heappop(events)
+        if cell is not None:
+            tell(name, cell)
+            end = max(end, now)
+            left[name] -= 1
+            if left[name]:
+                continue
+        batch = ask(name)
+        if batch is None:
+            continue
+        if at.get(name) != batch.environment:
+            now += costs.start + (costs.install if batch.installs else 0.0)
+            installs += batch.installs
+            at[name] = batch.environment
+        left[name] = len(batch.items)
+        for item in batch.items:
+            now += load.seconds[item]
+            number += 1
+            heapq.heappush(events, (now, number, name, item))
+    if any(left.values()):
+        raise SystemExit("cells were left")
+    return Outcome(end, installs)
+
+
+def placed(load: Load, workers: int, costs: Costs) -> Outcome:
+    """By the placement of pt2bugs."""
+    placement: Placement[Cell] = Placement(costs)
+    for release in load.releases:
+        placement.add(release, [(cell, load.expected[cell]) for cell in load.expected if cell[0] == release])
+    for number in range(workers):
+        placement.add_worker(f"w{number:04}")
+    outcome = simulate(load, workers, costs, placement.next_batch, placement.done)
+    if not placement.is_finished:
+        raise SystemExit("the placement did not hand out all cells")
+    return outcome
+
+
+def one_queue(load: Load, workers: int, costs: Costs) -> Outcome:
+    """The alternative: whoever is free takes the next ten seconds of one queue, release by release."""
+
+    def batches() -> Iterator[tuple[Cell, ...]]:
+        for release in load.releases:
+            taken: list[Cell] = []
+            total = 0.0
+            for cell in (one for one in load.expected if one[0] == release):
+                taken.append(cell)
+                total += load.expected[cell]
+                if total >= costs.batch:
+                    yield tuple(taken)
+                    taken, total = [], 0.0
+            if taken:
+                yield tuple(taken)
+
+    queue = batches()
+    has: dict[str, set[str]] = {}
+
+    def ask(name: str) -> Batch[Cell] | None:
+        items = next(queue, None)
+        if items is None:
+            return None
+        release, there = items[0][0], has.setdefault(name, set())
+        installs = release not in there
+        there.add(release)
+        return Batch(release, items, 0.0, installs)
+
+    return simulate(load, workers, costs, ask, lambda *_: None)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name, kind, default, words in (
+        ("--cases", int, 500, "cases"),
+        ("--releases", int, 60, "torch releases"),
+        ("--install-s", float, 18.0, "seconds to install an environment"),
+        ("--start-s", float, 19.0, "seconds to start an engine in an environment for the first time"),
+        ("--cell-s", float, 0.05, "seconds that a cell takes beside its check"),
+        ("--env-gib", float, 5.2, "size of an environment"),
+    ):
+        parser.add_argument(name, type=kind, default=default, help=f"{words} (default: {default})")
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 10, 100, 1000], help="numbers of workers")
+    options = parser.parse_args()
+    load = draw(options.cases, options.releases, options.cell_s)
+    costs = Costs(options.install_s, options.start_s)
+    total = sum(load.seconds.values())
+    talk(f"{len(load.seconds):,} cells, {total / 3600:.1f} hours of cells, {options.releases} environments")
+    print("| workers | makespan | lower bound | makespan / bound | installed | one queue / bound | installed |")
+    print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for workers in options.workers:
+        bound = load.lower_bound(workers, costs.install + costs.start)
+        ours, theirs = placed(load, workers, costs), one_queue(load, workers, costs)
+        sizes = [f"{one.installs} environments, {one.installs * options.env_gib:,.0f} GiB" for one in (ours, theirs)]
+        print(
+            f"| {workers:,} | {ours.makespan:,.0f} s | {bound:,.0f} s | {ours.makespan / bound:.2f} | {sizes[0]} "
+            f"| {theirs.makespan / bound:.2f} | {sizes[1]} |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
