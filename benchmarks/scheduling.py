@@ -15,13 +15,15 @@ from pathlib import Path
 from statistics import mean
 
 from measure import talk
-from pt2bugs.case.corpus import load_cases
-from pt2bugs.results.matrix import Results
+from pt2bugs.results.journal import journal_files, read_journal
+from pt2bugs.results.matrix import cell_key
 from pt2bugs.run.placement import Batch, Costs, Placement
 
 ROOT = Path(__file__).resolve().parent.parent
 Cell = tuple[str, int]
 """A release and the number of a check."""
+Row = tuple[str, str, str, str]
+"""Case, check, device, backend."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +45,14 @@ class Load:
 
 def measured(overhead: float) -> dict[str, dict[str, list[float | None]]]:
     """By case and release the seconds of each check of the case; None where it was never run."""
-    cases = load_cases([ROOT / "cases"], talk)
-    lines = Results(ROOT / "results").load(cases, talk).lines()
-    releases = sorted({key.torch for key in lines if key.torch and not key.extras})
+    seconds: dict[tuple[Row, str], float] = {}
+    for record in read_journal(journal_files(ROOT / "results" / "journal"), talk):
+        key = cell_key(record)
+        if key.torch and not key.extras:
+            seconds[key[:4], key.torch] = record["duration_s"] + overhead
+    releases = sorted({release for _, release in seconds})
     found: dict[str, dict[str, list[float | None]]] = {}
-    rows = sorted({key[:4] for key in lines if not key.extras})
-    seconds = {(key[:4], key.torch): line["duration_s"] + overhead for key, line in lines.items() if not key.extras}
-    for row in rows:
+    for row in sorted({row for row, _ in seconds}):
         for release in releases:
             found.setdefault(row[0], {}).setdefault(release, []).append(seconds.get((row, release)))
     return found

@@ -47,7 +47,7 @@ def test_batches_shrink_and_the_longest_come_first() -> None:
     assert first.installs
     assert first.items[0] == 39
     assert first.seconds <= sum(range(40)) / 2
-    seconds = []
+    seconds: list[float] = []
     while (batch := placement.next_batch("w")) is not None:
         assert batch.installs is (not seconds)
         seconds.append(batch.seconds)
