@@ -1,7 +1,7 @@
 """How far the placement of cells on many workers is from the best there can be: a simulation with measured durations.
 
 Cases and releases are drawn, with a fixed seed, from those of the committed journal; a drawn cell lasts as long as the
-measured one did. The placement knows only what a driver knows: the mean of each check over the releases.
+measured one did. The placement knows what a driver knows: the mean and the longest of each check over the releases.
 """
 
 from __future__ import annotations
@@ -22,16 +22,18 @@ from pt2bugs.run.placement import Batch, Costs, Placement
 ROOT = Path(__file__).resolve().parent.parent
 Cell = tuple[str, int]
 """A release and the number of a check."""
+READY: Cell = ("", -1)
 Row = tuple[str, str, str, str]
 """Case, check, device, backend."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """What is to be run: the true seconds of every cell, and those that a driver expects."""
+    """What is to be run: the true seconds of every cell, those that a driver expects, and the most it has seen."""
 
     seconds: dict[Cell, float]
     expected: dict[Cell, float]
+    longest: dict[Cell, float]
 
     @property
     def releases(self) -> list[str]:
@@ -66,15 +68,16 @@ def draw(cases: int, releases: int, overhead: float) -> Load:
     chosen = source.sample(ids, min(cases, len(ids))) + source.choices(ids, k=max(0, cases - len(ids)))
     names = sorted(known[ids[0]])
     columns = [(f"r{number:02}", name) for number, name in enumerate(source.choices(names, k=releases))]
-    load = Load({}, {})
+    load = Load({}, {}, {})
     check = 0
     for case in chosen:
         for place in range(len(known[case][names[0]])):
-            there = [row[place] for row in known[case].values()]
-            usual = mean(value for value in there if value is not None)
+            there = [value for row in known[case].values() if (value := row[place]) is not None]
+            usual = mean(there)
             for release, name in columns:
                 if (value := known[case][name][place]) is not None:
                     load.seconds[release, check], load.expected[release, check] = value, usual
+                    load.longest[release, check] = max(there)
             check += 1
     return load
 
@@ -88,7 +91,8 @@ class Outcome:
 
 
 Ask = Callable[[str], Batch[Cell] | None]
-Tell = Callable[[str, Cell], None]
+Tell = Callable[[str, Cell | None], None]
+"""A worker has finished a cell; without one: its environment and its engine are there."""
 
 
 def simulate(load: Load, workers: int, costs: Costs, ask: Ask, tell: Tell) -> Outcome:
@@ -101,6 +105,9 @@ def simulate(load: Load, workers: int, costs: Costs, ask: Ask, tell: Tell) -> Ou
     left: dict[str, int] = {}
     while events:
         now, _, name, cell = heapq.heappop(events)
+        if cell == READY:
+            tell(name, None)
+            continue
         if cell is not None:
             tell(name, cell)
             end = max(end, now)
@@ -114,6 +121,8 @@ def simulate(load: Load, workers: int, costs: Costs, ask: Ask, tell: Tell) -> Ou
             now += costs.start + (costs.install if batch.installs else 0.0)
             installs += batch.installs
             at[name] = batch.environment
+            number += 1
+            heapq.heappush(events, (now, number, name, READY))
         left[name] = len(batch.items)
         for item in batch.items:
             now += load.seconds[item]
@@ -128,10 +137,18 @@ def placed(load: Load, workers: int, costs: Costs) -> Outcome:
     """By the placement of pt2bugs."""
     placement: Placement[Cell] = Placement(costs)
     for release in load.releases:
-        placement.add(release, [(cell, load.expected[cell]) for cell in load.expected if cell[0] == release])
+        cells = [(cell, seconds) for cell, seconds in load.expected.items() if cell[0] == release]
+        placement.add(release, cells, longest=load.longest)
     for number in range(workers):
         placement.add_worker(f"w{number:04}")
-    outcome = simulate(load, workers, costs, placement.next_batch, placement.done)
+
+    def tell(name: str, cell: Cell | None) -> None:
+        if cell is None:
+            placement.ready(name)
+        else:
+            placement.done(name, cell)
+
+    outcome = simulate(load, workers, costs, placement.next_batch, tell)
     if not placement.is_finished:
         raise SystemExit("the placement did not hand out all cells")
     return outcome
@@ -147,7 +164,7 @@ def one_queue(load: Load, workers: int, costs: Costs) -> Outcome:
             for cell in (one for one in load.expected if one[0] == release):
                 taken.append(cell)
                 total += load.expected[cell]
-                if total >= costs.batch:
+                if total >= 10:
                     yield tuple(taken)
                     taken, total = [], 0.0
             if taken:

@@ -80,4 +80,5 @@ def run(options: Options) -> int:
         f"{options.output}: {done.read} lines read, {done.added} added, {done.duplicates} were there; "
         f"{len(done.dropped)} damaged and left out, {len(done.conflicts)} in conflict; tables written anew"
     )
-    return UNEXPECTED if done.dropped or done.conflicts else OK
+    # A line that a killed run has torn is what its reader drops every time.
+    return UNEXPECTED if done.conflicts else OK

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -94,6 +95,12 @@ class _Shard:
     def environments(self) -> list[str]:
         return [str(one.target) for one in self.work]
 
+    @property
+    def cache(self) -> str:
+        """Names the set of environments, for the key of a cache."""
+        names = sorted(one.target.key.folder for one in self.work)
+        return hashlib.sha256(" ".join(names).encode()).hexdigest()[:12]
+
     def gigabytes(self, size: int) -> float:
         """Of a machine that has none of its environments yet."""
         return size * sum(one.target.python is None for one in self.work) / 1e9
@@ -106,6 +113,7 @@ class _Shard:
             "minutes": round(self.minutes, 1),
             "gigabytes": round(self.gigabytes(size), 1),
             "environments": self.environments,
+            "cache": self.cache,
         }
 
 

@@ -6,14 +6,17 @@ Pure: no clock, no process, no network. The driver of a cluster asks it, and so 
 from __future__ import annotations
 
 import bisect
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 Item = TypeVar("Item", bound=Hashable)
 
-BATCHES_LEFT = 10
+BATCHES_LEFT = 20
 """No batch takes more than this part of what a worker has left to do: the end of a run stays divisible."""
+
+WORTH = 0.01
+"""Another worker must bring the end of an environment closer by this part at least; gigabytes are not free."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,7 @@ class Costs:
 
     install: float = 90.0
     start: float = 10.0
-    batch: float = 10.0
+    batch: float = 2.0
 
 
 @dataclass(frozen=True)
@@ -39,13 +42,26 @@ class Batch(Generic[Item]):
     installs: bool
 
 
+@dataclass(frozen=True)
+class _Queued(Generic[Item]):
+    item: Item
+    seconds: float
+    longest: float
+    order: int
+
+    @property
+    def rank(self) -> tuple[float, int]:
+        """Among equals the first one added is the first one handed out."""
+        return self.longest, -self.order
+
+
 @dataclass
 class _Group(Generic[Item]):
-    """The items of one environment that need the same of a worker. The queue is sorted, the longest item last."""
+    """The items of one environment that need the same of a worker. The queue is sorted, what may last longest last."""
 
     environment: str
     needs: frozenset[str]
-    queue: list[tuple[float, int, Item]] = field(default_factory=list)
+    queue: list[_Queued[Item]] = field(default_factory=list)
     queued: float = 0.0
     running: float = 0.0
     setup: float = 0.0
@@ -69,7 +85,7 @@ class _Worker(Generic[Item]):
     refused: set[str] = field(default_factory=set)
     at: _Group[Item] | None = None
     setup: float = 0.0
-    running: dict[Item, float] = field(default_factory=dict)
+    running: dict[Item, _Queued[Item]] = field(default_factory=dict)
 
 
 class Placement(Generic[Item]):
@@ -79,23 +95,34 @@ class Placement(Generic[Item]):
     that it has on its disk; then it helps where the end is farthest, if that comes sooner with it than without it,
     although it may have to install the environment first. So an environment is on few workers, and all are busy.
 
-    The longest items are handed out first, and batches shrink towards the end, so that workers finish together.
+    What may last longest is handed out first, and batches shrink towards the end, so that workers finish together.
     """
 
     def __init__(self, costs: Costs | None = None) -> None:
         self.costs = costs or Costs()
         self._groups: dict[tuple[str, frozenset[str]], _Group[Item]] = {}
         self._workers: dict[str, _Worker[Item]] = {}
-        self._order: dict[Item, int] = {}
+        self._added = 0
         self._left = 0.0
 
-    def add(self, environment: str, items: Iterable[tuple[Item, float]], needs: Iterable[str] = ()) -> None:
-        """Take items and their expected seconds; only workers that offer all `needs` get them."""
+    def add(
+        self,
+        environment: str,
+        items: Iterable[tuple[Item, float]],
+        needs: Iterable[str] = (),
+        longest: Mapping[Item, float] | None = None,
+    ) -> None:
+        """Take items and their expected seconds; only workers that offer all `needs` get them.
+
+        Args:
+            longest: seconds that an item may last, where that is more than is expected of it.
+        """
         key = (environment, frozenset(needs))
         group = self._groups.setdefault(key, _Group(*key))
         for item, seconds in items:
-            self._order.setdefault(item, len(self._order))
-            self._put(group, item, seconds)
+            most = max(seconds, (longest or {}).get(item, 0.0))
+            self._put(group, _Queued(item, seconds, most, self._added))
+            self._added += 1
 
     def add_worker(self, name: str, has: Iterable[str] = (), offers: Iterable[str] = ()) -> None:
         """A worker came, with these environments on its disk."""
@@ -118,24 +145,28 @@ class Placement(Generic[Item]):
             worker.has.add(group.environment)
         return self._take(worker, group, installs)
 
+    def ready(self, name: str) -> None:
+        """A worker has the environment of its batch, and the engine is up; `done` says so, too, only later."""
+        self._set_up(self._workers[name])
+
     def done(self, name: str, item: Item) -> None:
-        """A worker has finished an item: it had the environment, and the engine was up."""
+        """A worker has finished an item."""
         worker = self._workers[name]
-        seconds = worker.running.pop(item, 0.0)
-        if worker.at is not None:
-            worker.at.running -= seconds
-            self._left -= seconds
-            self._set_up(worker)
+        self._set_up(worker)
+        queued = worker.running.pop(item, None)
+        if worker.at is not None and queued is not None:
+            worker.at.running -= queued.seconds
+            self._left -= queued.seconds
 
     def give_back(self, name: str) -> list[Item]:
         """What the worker had not finished goes to the queue again; returns it."""
         worker = self._workers[name]
         items = list(worker.running)
         if worker.at is not None:
-            for item, seconds in worker.running.items():
-                worker.at.running -= seconds
-                self._left -= seconds
-                self._put(worker.at, item, seconds)
+            for queued in worker.running.values():
+                worker.at.running -= queued.seconds
+                self._left -= queued.seconds
+                self._put(worker.at, queued)
         worker.running.clear()
         return items
 
@@ -159,7 +190,7 @@ class Placement(Generic[Item]):
         items: list[Item] = []
         for group in self._groups.values():
             if group.environment == environment:
-                items += [item for _, _, item in group.queue]
+                items += [queued.item for queued in group.queue]
                 self._left -= group.queued
                 group.queue, group.queued = [], 0.0
         return items
@@ -177,26 +208,26 @@ class Placement(Generic[Item]):
             worker.running for worker in self._workers.values()
         )
 
-    def _put(self, group: _Group[Item], item: Item, seconds: float) -> None:
-        # Among equals the first one added is the first one handed out.
-        bisect.insort(group.queue, (seconds, -self._order[item], item), key=lambda one: one[:2])
-        group.queued += seconds
-        self._left += seconds
+    def _put(self, group: _Group[Item], queued: _Queued[Item]) -> None:
+        bisect.insort(group.queue, queued, key=lambda one: one.rank)
+        group.queued += queued.seconds
+        self._left += queued.seconds
 
     def _take(self, worker: _Worker[Item], group: _Group[Item], installs: bool) -> Batch[Item]:
         expected = max(group.workers, len(self._workers) * group.left / max(self._left, 1e-9))
         share = min(group.queued / (2 * max(1.0, expected)), self._left / (len(self._workers) * BATCHES_LEFT))
         wanted = max(share, self.costs.batch)
-        items: list[Item] = []
-        total = 0.0
-        while group.queue and (not items or total + group.queue[-1][0] / 2 <= wanted):
-            seconds, _, item = group.queue.pop()
-            items.append(item)
-            worker.running[item] = seconds
-            total += seconds
+        taken: list[_Queued[Item]] = []
+        most = 0.0
+        # Nothing waits behind an item that may last long.
+        while group.queue and (not taken or most + group.queue[-1].longest <= wanted):
+            taken.append(group.queue.pop())
+            most += taken[-1].longest
+        worker.running.update({queued.item: queued for queued in taken})
+        total = sum(queued.seconds for queued in taken)
         group.queued -= total
         group.running += total
-        return Batch(group.environment, tuple(items), total, installs)
+        return Batch(group.environment, tuple(queued.item for queued in taken), total, installs)
 
     def _choose(self, worker: _Worker[Item]) -> _Group[Item] | None:
         open_ = [group for group in self._groups.values() if group.queue and self._may(worker, group)]
@@ -210,8 +241,13 @@ class Placement(Generic[Item]):
         fresh = [group for group in groups if not group.workers and self._is_mine(worker, group)]
         if fresh:
             return max(fresh, key=lambda group: (group.environment in worker.has, group.left))
-        helped = [group for group in groups if group.workers and group.ends > self._setup(worker, group)]
+        helped = [group for group in groups if group.workers and self._helps(worker, group)]
         return max(helped, key=lambda group: group.ends - self._setup(worker, group), default=None)
+
+    def _helps(self, worker: _Worker[Item], group: _Group[Item]) -> bool:
+        """Whether the environment ends sooner with this worker than without it, by an amount that matters."""
+        sooner = (group.ends - self._setup(worker, group)) / (group.workers + 1)
+        return sooner > WORTH * group.ends
 
     def _is_mine(self, worker: _Worker[Item], group: _Group[Item]) -> bool:
         """Whether the worker should begin it: it has the environment, or those that have it are busy for too long."""
