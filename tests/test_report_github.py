@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pt2bugs.case.header import parse_case
 from pt2bugs.case.model import Case
-from pt2bugs.report.github import annotations, command
+from pt2bugs.report.github import command, workflow_commands
 from pt2bugs.report.summary import MOST, Measured, run_summary
 from pt2bugs.results.record import Record
 from seeded import write_case
@@ -39,7 +39,7 @@ def test_at_the_line_that_it_is_about(case: Case, tmp_path: Path) -> None:
         line(case, "xpass", outcome="pass"),
         line(case, "fail", error_type="RuntimeError", message="RuntimeError: a\nb"),
     ]
-    fail, xpass = annotations(found, {}, {case.id: case}, tmp_path)
+    fail, xpass = workflow_commands(found, {}, {case.id: case}, tmp_path)
     assert fail == (
         f"::error file=cases/dynamo/pytorch_1.py,line={check},title=torch 2.9.1+cpu pytorch_1%3A fail::"
         "test_it[cpu-inductor]: raise RuntimeError: a%0AAdds | 100%25%0Ahttps://example.org/issues/1"
@@ -50,17 +50,17 @@ def test_at_the_line_that_it_is_about(case: Case, tmp_path: Path) -> None:
 
 
 def test_a_file_outside_the_checkout_and_an_unknown_case(case: Case, tmp_path: Path) -> None:
-    (told,) = annotations([line(case, "fail")], {}, {case.id: case}, tmp_path / "elsewhere")
+    (told,) = workflow_commands([line(case, "fail")], {}, {case.id: case}, tmp_path / "elsewhere")
     assert told.startswith("::error line=")
     assert "file=" not in told
-    (told,) = annotations([line(case, "fail")], {}, {}, tmp_path)
+    (told,) = workflow_commands([line(case, "fail")], {}, {}, tmp_path)
     assert told == "::error title=torch 2.9.1+cpu pytorch_1%3A fail::test_it[cpu-inductor]: raise"
 
 
 def test_a_broken_environment_is_one_problem(case: Case, tmp_path: Path) -> None:
     broken = [line(case, "error", message="canary: no compiler", check=f"test_{number}") for number in range(5)]
-    assert len(list(annotations(broken, {}, {case.id: case}, tmp_path))) == 1
-    told = list(annotations(broken, {"torch 2.9.1": "canary: no compiler"}, {case.id: case}, tmp_path))
+    assert len(list(workflow_commands(broken, {}, {case.id: case}, tmp_path))) == 1
+    told = list(workflow_commands(broken, {"torch 2.9.1": "canary: no compiler"}, {case.id: case}, tmp_path))
     assert told == ["::error title=torch 2.9.1%3A broken environment::canary: no compiler"]
 
 

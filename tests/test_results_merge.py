@@ -89,8 +89,7 @@ def test_lines_of_one_run_that_differ_are_a_conflict_and_kept(
     path = project / "m2/journal/pytorch_1.jsonl"
     path.write_text(path.read_text().replace('"duration_s": 0.0', '"duration_s": 9.0'))
     found, said = merged(capsys, "m2", status=1)
-    (words,) = found["conflicts"]  # type: ignore[misc]
-    assert "another line of run seeded for pytorch_1::test_it on torch 2.9.1+cpu" in str(words)
+    assert "another line of run seeded for pytorch_1::test_it on torch 2.9.1+cpu" in str(found["conflicts"])
     assert "both are kept" in said
     assert found["added"] == 2
 

@@ -19,7 +19,7 @@ from pt2bugs.commands.selection import open_results
 from pt2bugs.commands.targets import open_store, run_options
 from pt2bugs.envs.size import format_size
 from pt2bugs.files import append_text
-from pt2bugs.report.github import annotations
+from pt2bugs.report.github import workflow_commands
 from pt2bugs.report.summary import Measured, run_summary
 from pt2bugs.results.matrix import CellKey
 from pt2bugs.results.record import Record
@@ -175,7 +175,7 @@ def _tell_ci(options: Options, what: Asked, measured: Measured) -> None:
     if options.annotations:
         root = Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
         cases = {case.id: case for case in what.corpus}
-        for line in annotations(measured.unexpected, measured.failures, cases, root):
+        for line in workflow_commands(measured.unexpected, measured.failures, cases, root):
             print(line, file=sys.stderr if options.json else sys.stdout, flush=True)
     named = os.environ.get("GITHUB_STEP_SUMMARY") if options.annotations else None
     path = options.summary or (Path(named) if named else None)

@@ -18,7 +18,7 @@ from pt2bugs.results.record import Record
 _ORDER = [Verdict.FAIL, Verdict.ERROR, Verdict.XPASS, Verdict.FLAKY]
 
 
-def annotations(
+def workflow_commands(
     unexpected: Sequence[Record], failures: Mapping[str, str], cases: Mapping[str, Case], root: Path
 ) -> Iterator[str]:
     """One workflow command for each line of the journal, the undocumented failures first.

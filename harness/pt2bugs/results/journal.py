@@ -54,26 +54,14 @@ def read_journal(
         JournalError: a file cannot be read, or is of a newer schema.
     """
     for path in paths:
-        for _, record in journal_lines(path, warn, wanted):
-            yield record
-
-
-def journal_lines(
-    path: Path, warn: Warn, wanted: Callable[[bytes], bool] = lambda _: True
-) -> Iterator[tuple[bytes, Record]]:
-    """As `read_journal` of one file, each record with its line as it stands there, without the line's end.
-
-    Raises:
-        JournalError: the file cannot be read, or is of a newer schema.
-    """
-    try:
-        with path.open("rb") as lines:
-            for number, line in enumerate(lines, 1):
-                record = _parse(path, number, line, warn) if wanted(line) else None
-                if record is not None:
-                    yield line.rstrip(b"\r\n"), record
-    except OSError as error:
-        raise JournalError(f"{path}: cannot be read: {error.strerror}") from None
+        try:
+            with path.open("rb") as lines:
+                for number, line in enumerate(lines, 1):
+                    record = _parse(path, number, line, warn) if wanted(line) else None
+                    if record is not None:
+                        yield record
+        except OSError as error:
+            raise JournalError(f"{path}: cannot be read: {error.strerror}") from None
 
 
 def _parse(path: Path, number: int, line: bytes, warn: Warn) -> Record | None:

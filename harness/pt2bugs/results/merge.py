@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +14,7 @@ import orjson
 from pt2bugs.case.words import Verdict
 from pt2bugs.errors import InputError, NothingSelected
 from pt2bugs.files import write_bytes
-from pt2bugs.results.journal import Warn, journal_lines
+from pt2bugs.results.journal import Warn, read_journal
 from pt2bugs.results.matrix import CellKey, cell_key, is_complete
 from pt2bugs.results.record import Record
 
@@ -65,27 +66,27 @@ def merge(sources: Sequence[Path], output: Path, route: Route, warn: Warn) -> Me
         warn(words)
 
     known = _Known(done)
-    new: dict[Path, list[tuple[str, bytes]]] = {}
+    new: dict[Path, list[Record]] = {}
     files = [file for source in sources for file in _journals(source, output, warn)]
     if not files:
         raise NothingSelected(f"nothing to merge: {', '.join(map(str, sources))} have no journal (*.jsonl)")
     for file in _own(output):
-        for line, record in journal_lines(file, warn):
-            known.is_new(line, record, str(output))
+        for record in read_journal([file], warn):
+            known.is_new(record, str(output))
             _note_backend(done, file.relative_to(output), record)
     for source, file in files:
         folder = _place(file.relative_to(source) if file != source else Path(file.name))
-        for line, record in journal_lines(file, drop):
+        for record in read_journal([file], drop):
             done.read += 1
             place = (route(record) if folder is None else folder) / file.name
             _note_backend(done, place, record)
-            if known.is_new(line, record, str(source)):
+            if known.is_new(record, str(source)):
                 done.added += 1
-                new.setdefault(place, []).append((record["started"], line))
+                new.setdefault(place, []).append(record)
             else:
                 done.duplicates += 1
-    for place, lines in sorted(new.items()):
-        _extend(output / place, [line for _, line in sorted(lines, key=lambda one: one[0])])
+    for place, records in sorted(new.items()):
+        _extend(output / place, sorted(records, key=lambda record: record["started"]))
     done.disagreements = known.disagreements()
     return done
 
@@ -130,7 +131,7 @@ class _Known:
         self._runs: dict[tuple[object, ...], bytes] = {}
         self._newest: dict[tuple[CellKey, str, str], dict[str, Record]] = {}
 
-    def is_new(self, line: bytes, record: Record, source: str) -> bool:
+    def is_new(self, record: Record, source: str) -> bool:
         """Take a line; whether it is no duplicate. The order of keys, and spaces, make no other line."""
         digest = hashlib.sha256(orjson.dumps(record, option=orjson.OPT_SORT_KEYS)).digest()
         if is_complete(record):
@@ -172,8 +173,8 @@ def _seen(record: Record) -> str:
     return " ".join(part for part in (record["outcome"], record["signal"] or record["error_type"]) if part)
 
 
-def _extend(path: Path, lines: Iterable[bytes]) -> None:
-    """Write the file anew, with these lines after those that it has.
+def _extend(path: Path, records: Iterable[Record]) -> None:
+    """Write the file anew, with these records after its lines; each with all its keys, also those not known here.
 
     A run that writes to it waits, and goes on with the new file.
     """
@@ -186,4 +187,5 @@ def _extend(path: Path, lines: Iterable[bytes]) -> None:
             there = path.read_bytes()
         if there and not there.endswith(b"\n"):
             there += b"\n"
-        write_bytes(path, there + b"".join(line + b"\n" for line in lines))
+        lines = [json.dumps(record, ensure_ascii=False).encode(errors="replace") + b"\n" for record in records]
+        write_bytes(path, there + b"".join(lines))
