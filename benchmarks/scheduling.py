@@ -1,7 +1,8 @@
 """How far the placement of cells on many workers is from the best there can be: a simulation with measured durations.
 
 Cases and releases are drawn, with a fixed seed, from those of the committed journal; a drawn cell lasts as long as the
-measured one did. The placement knows what a driver knows: the mean and the longest of each check over the releases.
+measured one did. The placement knows what the journal tells a driver: the mean and the longest of each check over the
+releases, and how much slower a release is than the others.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import mean
 
 from measure import talk
 from pt2bugs.results.journal import journal_files, read_journal
-from pt2bugs.results.matrix import cell_key
+from pt2bugs.results.matrix import CellKey, cell_key
+from pt2bugs.results.record import Record
+from pt2bugs.run.estimate import durations, release_factors
 from pt2bugs.run.placement import Batch, Costs, Placement
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -45,40 +47,39 @@ class Load:
         return max(total / workers, setup + max(self.seconds.values()))
 
 
-def measured(overhead: float) -> dict[str, dict[str, list[float | None]]]:
-    """By case and release the seconds of each check of the case; None where it was never run."""
-    seconds: dict[tuple[Row, str], float] = {}
+def newest_lines() -> dict[CellKey, Record]:
+    """The newest line of each cell of the committed journal, also of cases that were edited since."""
+    found: dict[CellKey, Record] = {}
     for record in read_journal(journal_files(ROOT / "results" / "journal"), talk):
         key = cell_key(record)
-        if key.torch and not key.extras:
-            seconds[key[:4], key.torch] = record["duration_s"] + overhead
-    releases = sorted({release for _, release in seconds})
-    found: dict[str, dict[str, list[float | None]]] = {}
-    for row in sorted({row for row, _ in seconds}):
-        for release in releases:
-            found.setdefault(row[0], {}).setdefault(release, []).append(seconds.get((row, release)))
+        if key.torch and not key.extras and (key not in found or found[key]["started"] <= record["started"]):
+            found[key] = record
     return found
 
 
 def draw(cases: int, releases: int, overhead: float) -> Load:
     """That many cases and releases; a measured one may stand for several."""
-    known = measured(overhead)
+    lines = newest_lines()
+    usual, factors = durations(lines), release_factors(lines)
+    rows: dict[str, list[Row]] = {}
+    for row in sorted(usual):
+        rows.setdefault(row[0], []).append(row)
+    seconds = {(key[:4], key.torch): record["duration_s"] for key, record in lines.items()}
+    longest: dict[Row, float] = {}
+    for (row, _), took in seconds.items():
+        longest[row] = max(longest.get(row, 0.0), took)
     source = random.Random(0)
-    ids = sorted(known)
+    ids, names = sorted(rows), sorted(factors)
     chosen = source.sample(ids, min(cases, len(ids))) + source.choices(ids, k=max(0, cases - len(ids)))
-    names = sorted(known[ids[0]])
     columns = [(f"r{number:02}", name) for number, name in enumerate(source.choices(names, k=releases))]
     load = Load({}, {}, {})
-    check = 0
-    for case in chosen:
-        for place in range(len(known[case][names[0]])):
-            there = [value for row in known[case].values() if (value := row[place]) is not None]
-            usual = mean(there)
-            for release, name in columns:
-                if (value := known[case][name][place]) is not None:
-                    load.seconds[release, check], load.expected[release, check] = value, usual
-                    load.longest[release, check] = max(there)
-            check += 1
+    for check, row in enumerate(row for case in chosen for row in rows[case]):
+        for release, name in columns:
+            if (took := seconds.get((row, name))) is not None:
+                cell = (release, check)
+                load.seconds[cell] = took + overhead
+                load.expected[cell] = usual[row] * factors[name] + overhead
+                load.longest[cell] = longest[row] + overhead
     return load
 
 

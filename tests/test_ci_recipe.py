@@ -146,6 +146,9 @@ def test_plan_shards_merge_page(
     # The next day: everything is answered, so no machine is started.
     monkeypatch.chdir(merge.folder)
     monkeypatch.setenv("PT2BUGS_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    for name in [name for name in os.environ if name.startswith(("UV_", "PIP_")) and name != "PIP_CONFIG_FILE"]:
+        monkeypatch.delenv(name)
     asked = ["--torch", "minors", "--index", index]
     assert main(["plan", *asked, "--shards", "2", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == []

@@ -239,11 +239,11 @@ def select_releases(words: Sequence[str], releases: Sequence[Release], option: s
     for word, request in zip(words, parse_request(words, option), strict=True):
         if isinstance(request, Newest):
             found = request.of(releases)
-        elif request == "next":
+        elif isinstance(request, str) and request == "next":
             versions = upcoming(release.version for release in releases)
             found = [release for release in releases if release.version in versions]
             if not found:
-                raise NothingSelected(f"{option}next: the package index has nothing newer than the releases")
+                raise NothingSelected(f"{option}next: there is nothing newer than the newest release")
         elif isinstance(request, str):
             found = minors(releases) if request == "minors" else finals
         elif isinstance(request, Version):

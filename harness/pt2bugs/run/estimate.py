@@ -65,3 +65,14 @@ def durations(lines: Mapping[CellKey, Record]) -> dict[tuple[str, str, str, str]
     for key, record in lines.items():
         found.setdefault(key[:4], []).append(record["duration_s"])
     return {cell: mean(seconds) for cell, seconds in found.items()}
+
+
+def release_factors(lines: Mapping[CellKey, Record]) -> dict[str, float]:
+    """How much longer the checks of each release take than on average; 1 for a release that is as the others."""
+    usual = durations(lines)
+    took: dict[str, float] = {}
+    expected: dict[str, float] = {}
+    for key, record in lines.items():
+        took[key.torch] = took.get(key.torch, 0.0) + record["duration_s"]
+        expected[key.torch] = expected.get(key.torch, 0.0) + usual[key[:4]]
+    return {release: took[release] / expected[release] for release in took if expected[release] > 0}
