@@ -62,7 +62,7 @@ class Division:
             for work in shard
             for cell in work.cells
         )
-        return hashlib.sha256("\n".join(names).encode()).hexdigest()[:8]
+        return hashlib.sha256("\n".join([str(len(self.shards)), *names]).encode()).hexdigest()[:8]
 
     def name(self, number: int) -> ShardName:
         """The name of a shard, counted from 1, that says which division is meant."""
