@@ -163,12 +163,12 @@ def test_plan_shards_merge_page(
 def test_a_day(tmp_path: Path, checkout: Path, index: str) -> None:
     job = Job(tmp_path / "daily", checkout, "daily.yml", "daily")
     assert job.env.pop("INDEXES") == "${{ vars.NEXT_TORCH_INDEXES }}"
-    run, news = job.run(INDEXES=index)
+    del job.scripts[1:]  # the news of a job are those of the other one
+    (run,) = job.run(INDEXES=index)
     assert run.returncode == 1, run.stderr
     assert f"title=torch {NIGHTLY} old%3A fail::" in run.stdout
     assert "2.7.0.dev20260101" not in run.stdout + run.stderr, "the newest nightly alone"
-    assert news.returncode == 0, news.stderr
-    assert f"## torch {NIGHTLY}: no change" in job.summary, "there is no release yet to compare it with"
+    assert "1 of 2 cells are not as expected." in job.summary
 
 
 @pytest.mark.parametrize("file", ["matrix.yml", "daily.yml"])

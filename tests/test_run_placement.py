@@ -101,7 +101,7 @@ def test_a_worker_on_which_an_environment_fails_is_not_asked_again_for_it() -> N
     assert placement.is_finished
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     sizes=st.dictionaries(st.sampled_from("abcdef"), st.integers(1, 25), min_size=1),
     seconds=st.floats(0.01, 200),

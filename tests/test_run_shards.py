@@ -58,7 +58,7 @@ def test_more_shards_than_cells(cells: list[Cell]) -> None:
     assert named(divide([], 3, lambda _: 1.0)) == [[], [], []]
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     sizes=st.dictionaries(st.sampled_from([f"2.{minor}.0" for minor in range(12)]), st.integers(1, 40), max_size=12),
     count=st.integers(1, 30),
