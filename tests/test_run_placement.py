@@ -74,6 +74,43 @@ def test_no_environment_is_installed_for_what_its_workers_finish_sooner() -> Non
     assert placement.is_finished
 
 
+def test_workers_that_share_a_disk_install_once() -> None:
+    placement = placement_of({"a": 100})
+    for name in ("v", "w"):
+        placement.add_worker(name)
+    first = placement.next_batch("v")
+    placement.installed("a", ["v", "w"])
+    second = placement.next_batch("w")
+    assert [batch.installs for batch in (first, second) if batch is not None] == [True, False]
+
+
+def test_what_may_last_long_is_handed_out_first_and_alone() -> None:
+    placement: Placement[str] = Placement(COSTS)
+    placement.add("a", [("usual", 5.0), ("rare", 1.0), ("brief", 4.0)], longest={"rare": 300.0})
+    placement.add_worker("w")
+    batches = []
+    while (batch := placement.next_batch("w")) is not None:
+        batches.append(batch.items)
+        for item in batch.items:
+            placement.done("w", item)
+    assert batches == [("rare",), ("usual", "brief")]
+
+
+def test_a_worker_that_is_ready_needs_no_help_with_its_set_up() -> None:
+    placement = placement_of({"a": 30})
+    placement.add_worker("v")
+    placement.add_worker("w")
+    assert placement.next_batch("v") is not None
+    placement.ready("v")
+    assert placement.next_batch("w") is not None, "150 s of work, 110 s until it could help"
+    placement = placement_of({"a": 21})
+    placement.add_worker("v")
+    placement.add_worker("w")
+    assert placement.next_batch("v") is not None
+    placement.ready("v")
+    assert placement.next_batch("w") is None, "105 s of work"
+
+
 def test_items_with_needs_go_where_they_are_met_and_come_first_there() -> None:
     placement = placement_of({"a": 100})
     placement.add("a", [(("gpu", 1), 1.0)], needs=["GPU"])

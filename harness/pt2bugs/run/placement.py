@@ -128,6 +128,11 @@ class Placement(Generic[Item]):
         """A worker came, with these environments on its disk."""
         self._workers[name] = _Worker(frozenset(offers), set(has))
 
+    def installed(self, environment: str, names: Iterable[str]) -> None:
+        """These workers have the environment now: they share the disk of one that made it."""
+        for name in names:
+            self._workers[name].has.add(environment)
+
     def next_batch(self, name: str) -> Batch[Item] | None:
         """What a free worker is to do. None: nothing now; ask again after `lose`, `refuse`, `add`."""
         worker = self._workers[name]
