@@ -46,10 +46,18 @@ def write_case(folder: Path, name: str, **settings: Any) -> Path:
     return path
 
 
-def write_journal(folder: Path, path: Path, letters: Mapping[str, str]) -> None:
+def write_journal(
+    folder: Path,
+    path: Path,
+    letters: Mapping[str, str],
+    *,
+    results: str = "results",
+    start: datetime = START,
+    run_id: str = "seeded",
+) -> None:
     """Lines of the case at `path` below ``folder/results``: for each release the letters of its repeats."""
     case = parse_case(path)
-    writer = JournalWriter(folder / "results" / "journal" / f"{case.id}.jsonl")
+    writer = JournalWriter(folder / results / "journal" / f"{case.id}.jsonl")
     for release, repeats in letters.items():
         verdicts = []
         for number, letter in enumerate(repeats, 1):
@@ -60,7 +68,7 @@ def write_journal(folder: Path, path: Path, letters: Mapping[str, str]) -> None:
             record = new_record(
                 Cell(case, case.check("test_it"), "cpu", "inductor"), seen, Verdict(final),
                 {"torch": f"{release}+cpu", "torch_git": git_of(release), "python": "3.11.7"},
-                run_id="seeded", started=START + timedelta(milliseconds=number), extras=(),
+                run_id=run_id, started=start + timedelta(milliseconds=number), extras=(),
                 repeat=number, repeats=len(repeats),
             )  # fmt: skip
             writer.append(record)

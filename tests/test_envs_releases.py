@@ -11,6 +11,7 @@ import pytest
 from packaging.version import Version
 from pt2bugs.envs.releases import Release, ReleaseError, available_releases, minors, select_releases
 from pt2bugs.envs.sources import Sources, sources
+from pt2bugs.errors import NothingSelected
 
 
 def releases(*versions: str) -> list[Release]:
@@ -36,10 +37,33 @@ ALL = releases("2.0.0", "2.0.1", "2.9.0", "2.9.1", "2.10.0rc1", "2.10.0", "2.11.
         (["2.10.0rc1"], "2.10.0rc1"),
         (["minors", "2.0.0"], "2.0.0 2.0.1 2.9.1 2.10.0"),
         (["2.9.1", ">=2.9,<2.10"], "2.9.0 2.9.1"),
+        (["next"], "2.11.0.dev20260101"),
+        (["next", "2.9"], "2.9.1 2.11.0.dev20260101"),
     ],
 )
 def test_what_is_meant(words: list[str], expected: str) -> None:
     assert " ".join(map(str, select_releases(words, ALL))) == expected
+
+
+@pytest.mark.parametrize(
+    ("there", "expected"),
+    [
+        ("2.10.0 2.11.0.dev20260101 2.11.0.dev20260103 2.11.0.dev20260102", "2.11.0.dev20260103"),
+        ("2.11.0.dev20260103 2.12.0.dev20260102", "2.11.0.dev20260103"),
+        ("2.11.0.dev20260101", "2.11.0.dev20260101"),
+        ("2.10.0 2.10.0rc2 2.11.0rc1 2.11.0rc2 2.12.0.dev20260101", "2.11.0rc1 2.11.0rc2 2.12.0.dev20260101"),
+        ("2.10.0 2.11.0.dev7", ""),
+        ("2.10.0 2.10.0.dev20250101 2.9.0rc1", ""),
+    ],
+)
+def test_what_is_next(there: str, expected: str) -> None:
+    """The newest nightly is the youngest, and what was released since is not to come."""
+    known = releases(*there.split())
+    if expected:
+        assert " ".join(map(str, select_releases(["next"], known))) == expected
+    else:
+        with pytest.raises(NothingSelected, match="--torch next: there is nothing newer than the newest release"):
+            select_releases(["next"], known)
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,21 @@ def test_appends_to_what_is_there(path: Path) -> None:
     assert [one["case"] for one in read(path)[0]] == ["a", "b"]
 
 
+def test_goes_on_in_the_file_that_took_the_place_of_its_own(path: Path) -> None:
+    """A merge, or git, puts a new file where the old one was, while a run writes."""
+    journal = JournalWriter(path)
+    journal.append(record(case="a"))
+    new = path.with_name("new")
+    new.write_bytes(path.read_bytes())
+    new.replace(path)
+    journal.append(record(case="b"))
+    assert [one["case"] for one in read(path)[0]] == ["a", "b"]
+    path.unlink()
+    journal.append(record(case="c"))
+    journal.close()
+    assert [one["case"] for one in read(path)[0]] == ["c"]
+
+
 @pytest.mark.parametrize("keep", [1, 10, -2, -1])
 def test_torn_last_line_is_dropped_with_a_warning(path: Path, keep: int) -> None:
     write(path, record(case="whole"), record(case="torn"))

@@ -29,10 +29,13 @@ from pt2bugs.errors import NothingSelected, Pt2bugsError
 COMMANDS = {
     "list": "what the corpus holds",
     "run": "the matrix: run what the journal does not answer yet",
+    "plan": "how a selection is divided into shards, for a CI that starts a machine for each",
+    "merge": "the results of several machines as one, nothing lost",
     "backend": "the traps a torch.compile backend falls into, its own and inherited",
     "bisect": "where each check was broken and fixed",
     "compare": "what a move from one release to another fixes and breaks",
     "diff": "what two results folders say differently of the same cells",
+    "news": "what broke and what was fixed in the releases measured since a day",
     "matrix": "the matrix in the terminal, or as a picture",
     "export": "data for dashboards",
     "report": "a static page that opens from the file system",
@@ -48,7 +51,7 @@ COMMANDS = {
 """Name of the module in `pt2bugs.commands`, and its help."""
 
 GROUPS = {
-    "Questions about releases": ("compare", "bisect", "matrix", "match"),
+    "Questions about releases": ("compare", "bisect", "news", "matrix", "match"),
     "Measuring": ("run", "diff", "plan", "merge", "envs", "doctor"),
     "A failing program, a backend": ("triage", "backend"),
     "Data and pages": ("list", "export", "report", "corpus"),

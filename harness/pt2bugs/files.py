@@ -38,6 +38,20 @@ def write_bytes(path: Path, data: bytes) -> None:
         raise FileError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
+def append_text(path: Path, text: str) -> None:
+    """Add to the end of a text file, which is made if it is not there.
+
+    Raises:
+        FileError: it cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise FileError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
 def _write_beside(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,27 +13,22 @@ from pathlib import Path
 from pt2bugs.case.observation import telling_line
 from pt2bugs.case.words import EXPECTED, Verdict
 from pt2bugs.commands import OK, UNEXPECTED
+from pt2bugs.commands.asked import Asked, MatrixOptions, add_matrix, asked
 from pt2bugs.commands.console import cut, print_json, say, warn
-from pt2bugs.commands.options import (
-    ResultsOptions,
-    RunningOptions,
-    SelectionOptions,
-    add_results,
-    add_run,
-    add_selection,
-)
-from pt2bugs.commands.selection import open_results, results_folder, select_cases, select_cells
-from pt2bugs.commands.targets import in_interpreter, open_store, releases_for, run_options, targets_for
-from pt2bugs.envs.releases import FORMS
+from pt2bugs.commands.selection import open_results, results_folder
+from pt2bugs.commands.targets import open_store, run_options
 from pt2bugs.envs.size import format_size
 from pt2bugs.errors import InputError
+from pt2bugs.files import append_text
+from pt2bugs.report.github import workflow_commands
+from pt2bugs.report.summary import Measured, run_summary
 from pt2bugs.results.matrix import CellKey
 from pt2bugs.results.record import Record
 from pt2bugs.run.estimate import estimate
-from pt2bugs.run.interpreter import named_interpreter, running_interpreter
 from pt2bugs.run.progress import progress_of_cells
 from pt2bugs.run.runner import Runner
-from pt2bugs.run.schedule import Target, Work, belongs, line_of, missing
+from pt2bugs.run.schedule import Target, Work, line_of, owed
+from pt2bugs.run.shards import ShardName
 
 EXAMPLES = (
     ("pt2bugs run", "all checks on the torch of this Python"),
@@ -47,37 +44,42 @@ EXAMPLES = (
         "pt2bugs run --torch 2.13.0 --capability default --threads 2 --results plain",
         "without vector instructions, with two threads; `pt2bugs diff results plain` says what differs",
     ),
+    ("pt2bugs run --torch minors --shard 3/10", "the third of ten parts, for a CI machine"),
 )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(SelectionOptions, ResultsOptions, RunningOptions):
+class Options(MatrixOptions):
     """What the command takes."""
 
-    torch: Sequence[str] = ()
-    python_exe: Path | None = None
     capability: str = ""
-    rerun: bool = False
+    shard: ShardName | None = None
+    annotations: str = ""
+    summary: Path | None = None
     dry_run: bool = False
     json: bool = False
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_selection(parser)
-    add_results(parser)
-    add_run(parser)
-    parser.add_argument(
-        "--torch",
-        action="append",
-        default=[],
-        metavar="SPEC",
-        help="the releases, each written as " + FORMS.replace("%", "%%") + "; default: the torch of this Python",
+    add_matrix(parser)
+    group = parser.add_argument_group("on a CI (docs/ci.md)")
+    group.add_argument(
+        "--shard",
+        type=_shard,
+        metavar="K/N",
+        help="the K-th of N parts of the selection; the parts are the same on every machine",
     )
-    parser.add_argument(
-        "--python-exe",
+    group.add_argument(
+        "--annotations",
+        choices=("github",),
+        default="",
+        help="print what is not as expected as workflow commands, and write the summary of the job",
+    )
+    group.add_argument(
+        "--summary",
         type=Path,
-        metavar="PATH",
-        help="measure the torch of this interpreter, which needs nothing else; asks for --results",
+        metavar="FILE",
+        help="append a summary in Markdown (default with --annotations: the file that GITHUB_STEP_SUMMARY names)",
     )
     parser.add_argument(
         "--capability",
@@ -85,26 +87,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         help="limit the CPU's vector instructions: ATEN_CPU_CAPABILITY of the cells; asks for --results",
     )
-    parser.add_argument("--rerun", action="store_true", help="run also what the journal answers")
     parser.add_argument(
         "--dry-run", action="store_true", help="say which cells and environments it would take, run nothing"
     )
     parser.add_argument("--json", action="store_true", help="print the lines of the selected cells as JSON")
 
 
+def _shard(text: str) -> ShardName:
+    """A shard, for argparse."""
+    try:
+        return ShardName.parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def run(options: Options) -> int:
-    corpus, cases = select_cases(options)
-    cells = select_cells(options, cases)
-    targets = _targets(options)
+    what = asked(options)
     if options.capability:
-        targets = [replace(target, build=_limited(options, target)) for target in targets]
+        what = _with_capability(what, options)
+    work_asked = _part(what, options)
+    cells_asked = [(one.target, cell) for one in work_asked for cell in one.cells]
     results = open_results(options, options.backend)
-    newest = results.load(corpus, warn)
-    work = missing(targets, cells, newest.lines(), rerun=options.rerun)
-    asked = [(target, cell) for target in targets for cell in cells if belongs(cell, target)]
-    owed = sum(len(one.cells) for one in work)
+    newest = results.load(what.corpus, warn)
+    work = list(work_asked) if options.rerun else owed(work_asked, newest.lines())
+    to_run = sum(len(one.cells) for one in work)
     say(
-        f"{len(asked)} cells in {len(targets)} environments: {len(asked) - owed} answered by the journal, {owed} to run"
+        f"{len(cells_asked)} cells in {len(work_asked)} environments: {len(cells_asked) - to_run} answered by the "
+        f"journal, {to_run} to run"
     )
     if options.dry_run:
         return _tell_cost(options, work, newest.lines())
@@ -113,9 +122,9 @@ def run(options: Options) -> int:
         Runner(results, open_store(options), how, progress, record=newest.add).run(work)
     results.derive(newest)
     lines = newest.lines()
-    shown = [line for target, cell in asked if (line := line_of(lines, target, cell)) is not None]
+    shown = [line for target, cell in cells_asked if (line := line_of(lines, target, cell)) is not None]
     # A case may say that its bug shows only sometimes.
-    flaky = {case.id for case in cases if case.flaky}
+    flaky = {case.id for case in what.cases if case.flaky}
     unexpected = [
         record
         for record in shown
@@ -124,7 +133,7 @@ def run(options: Options) -> int:
     if options.json:
         print_json(shown)
     else:
-        titles = {case.id: case for case in cases}
+        titles = {case.id: case for case in what.cases}
         for record in unexpected:
             print(cut(describe(record)))
             case = titles[record["case"]]
@@ -135,11 +144,14 @@ def run(options: Options) -> int:
         if one.failure:
             say(f"{one.target}: {one.failure}")
     undocumented = sorted(
-        {r["case"] for r in unexpected if r["verdict"] == Verdict.FAIL} & {c.id for c in cases if not c.bugs}
+        {r["case"] for r in unexpected if r["verdict"] == Verdict.FAIL} & {c.id for c in what.cases if not c.bugs}
     )
     if undocumented:
         say(f"next: pt2bugs bless {' '.join(undocumented)}")
-    failed = any(one.failure for one in work) or len(shown) < len(asked)
+    title = f"shard {options.shard.number}/{options.shard.count}" if options.shard else ""
+    failures = {str(one.target): one.failure for one in work if one.failure}
+    _tell_ci(options, what, Measured(title, shown, unexpected, len(cells_asked) - len(shown), failures))
+    failed = any(one.failure for one in work) or len(shown) < len(cells_asked)
     return UNEXPECTED if failed or unexpected else OK
 
 
@@ -160,26 +172,44 @@ def _tell_cost(options: Options, work: Sequence[Work], lines: Mapping[CellKey, R
     return OK
 
 
-def _limited(options: Options, target: Target) -> str:
-    """What tells lines of a limited CPU from those that stand for the release."""
-    threads = f" threads={options.threads}" if options.threads > 1 else ""
-    return f"{target.build or target.key.torch} capability={options.capability}{threads}"
-
-
-def _targets(options: Options) -> list[Target]:
-    if options.capability and (options.results is None or options.results.resolve() == results_folder().resolve()):
+def _with_capability(what: Asked, options: Options) -> Asked:
+    """What was asked for, on a limited CPU: its lines do not stand for a release."""
+    if options.results is None or options.results.resolve() == results_folder().resolve():
         words = "does not stand for a release; name a folder of its own for its results, with --results"
         raise InputError(f"--capability {options.capability}: {words}")
-    if options.python_exe:
-        if options.torch:
-            raise InputError("--python-exe names one interpreter; leave --torch out")
-        if options.results is None:
-            words = "name a folder for its results, with --results"
-            raise InputError(f"--python-exe {options.python_exe}: is no release; {words}")
-        return in_interpreter(options, named_interpreter(options.python_exe), options.backend)
-    if not options.torch:
-        return in_interpreter(options, running_interpreter(), options.backend)
-    return targets_for(options, releases_for(options, options.torch), options.backend)
+    threads = f" threads={options.threads}" if options.threads > 1 else ""
+
+    def limited(target: Target) -> Target:
+        build = f"{target.build or target.key.torch} capability={options.capability}{threads}"
+        return replace(target, build=build)
+
+    return replace(what, work=[replace(one, target=limited(one.target)) for one in what.work])
+
+
+def _part(what: Asked, options: Options) -> Sequence[Work]:
+    """All that was asked for, or the shard of it."""
+    if options.shard is None:
+        return what.work
+    division = what.divided(options, options.shard.count)
+    say(f"shard {division.name(options.shard.number)}: {_counted(division.shard(options.shard))} of the selection")
+    return division.shard(options.shard)
+
+
+def _counted(work: Sequence[Work]) -> str:
+    return f"{sum(len(one.cells) for one in work)} cells in {len(work)} environments"
+
+
+def _tell_ci(options: Options, what: Asked, measured: Measured) -> None:
+    """Annotations on stdout, or on stderr where stdout is data; the summary where it is asked for."""
+    if options.annotations:
+        root = Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
+        cases = {case.id: case for case in what.corpus}
+        for line in workflow_commands(measured.unexpected, measured.failures, cases, root):
+            print(line, file=sys.stderr if options.json else sys.stdout, flush=True)
+    named = os.environ.get("GITHUB_STEP_SUMMARY") if options.annotations else None
+    path = options.summary or (Path(named) if named else None)
+    if path is not None:
+        append_text(path, run_summary(measured, {case.id: case for case in what.corpus}))
 
 
 def describe(record: Record) -> str:

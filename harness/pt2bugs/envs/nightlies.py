@@ -1,7 +1,8 @@
-"""Nightly builds of torch by their date: the word ``nightly:2026-01-01..2026-03-01`` of ``--torch``."""
+"""Builds of torch that are no release yet: the words ``nightly:2026-01-01..2026-03-01`` and ``next`` of ``--torch``."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
 
@@ -34,6 +35,17 @@ class Nightlies:
     def contains(self, version: Version) -> bool:
         day = day_of(version)
         return day is not None and self.first <= day <= self.last
+
+
+def upcoming(versions: Iterable[Version]) -> list[Version]:
+    """What ``next`` means of these: the newest nightly, and the release candidates of what is not released yet."""
+    found = sorted(versions)
+    released = [version for version in found if not version.is_prerelease]
+    nightlies = [version for version in found if day_of(version) is not None]
+    newest = max(nightlies, key=lambda version: (day_of(version), version), default=None)
+    last = max(released, default=Version("0"))
+    candidates = [version for version in found if version.pre and version.dev is None and version > last]
+    return [*candidates, *([newest] if newest is not None and newest > last else [])]
 
 
 def day_of(version: Version) -> date | None:

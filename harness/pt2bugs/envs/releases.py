@@ -17,9 +17,9 @@ from packaging.tags import Tag, platform_tags
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 from pt2bugs.engine.folders import cache_home
-from pt2bugs.envs.nightlies import EXAMPLE, WORD, Nightlies, day_of
+from pt2bugs.envs.nightlies import EXAMPLE, WORD, Nightlies, day_of, upcoming
 from pt2bugs.envs.sources import Sources, endpoint
-from pt2bugs.errors import InputError
+from pt2bugs.errors import InputError, NothingSelected
 
 FIRST = Version("2.0")
 """The first release with torch.compile."""
@@ -159,7 +159,7 @@ Request = Version | SpecifierSet | Nightlies | Newest | str
 
 FORMS = (
     "2.9.1 (that release), 2.9 (its newest patch), latest, minors (the newest patch of every minor release), all, "
-    f'">=2.6,<2.10", {EXAMPLE}'
+    f'">=2.6,<2.10", {EXAMPLE}, next (the newest nightly, and candidates of what is not released yet)'
 )
 """Every form of a value of ``--torch``."""
 
@@ -172,7 +172,7 @@ def parse_request(words: Sequence[str], option: str = "--torch ") -> list[Reques
     """
     parsed: list[Request] = []
     for word in words:
-        if word in ("minors", "all"):
+        if word in ("minors", "all", "next"):
             parsed.append(word)
             continue
         if word.startswith(WORD):
@@ -232,12 +232,18 @@ def select_releases(words: Sequence[str], releases: Sequence[Release], option: s
 
     Raises:
         ReleaseError: a value does not parse, or matches no release.
+        NothingSelected: there is nothing ``next``.
     """
     chosen: set[Release] = set()
     finals = [release for release in releases if not release.version.is_prerelease]
     for word, request in zip(words, parse_request(words, option), strict=True):
         if isinstance(request, Newest):
             found = request.of(releases)
+        elif isinstance(request, str) and request == "next":
+            versions = upcoming(release.version for release in releases)
+            found = [release for release in releases if release.version in versions]
+            if not found:
+                raise NothingSelected(f"{option}next: there is nothing newer than the newest release")
         elif isinstance(request, str):
             found = minors(releases) if request == "minors" else finals
         elif isinstance(request, Version):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
 from pt2bugs.bisect.compare import Difference
 from pt2bugs.case.model import Case
+from pt2bugs.report.atom import NEVER, Entry, atom
 from pt2bugs.report.history import History
 from pt2bugs.report.trends import Trends
 from pt2bugs.results.matrix import CellKey, cell_key
@@ -53,9 +53,6 @@ def data_files(cases: Sequence[Case], histories: Sequence[History], trends: Tren
     }
 
 
-_ATOM = "http://www.w3.org/2005/Atom"
-
-
 def feed(
     releases: Sequence[str], changes: Sequence[Sequence[Difference]], histories: Sequence[History], repository: str
 ) -> str:
@@ -63,45 +60,26 @@ def feed(
 
     `changes` are the differences that each of `releases` but the first made, in the same order.
     """
-    ET.register_namespace("", _ATOM)
-    root = ET.Element(f"{{{_ATOM}}}feed")
-
-    def add(parent: ET.Element, name: str, text: str = "", **attributes: str) -> ET.Element:
-        element = ET.SubElement(parent, f"{{{_ATOM}}}{name}", attributes)
-        element.text = text or None
-        return element
-
-    days = {release: _measured(release, histories) for release in releases}
-    add(root, "title", "pt2bugs: what torch releases change")
-    add(root, "id", f"{repository}#releases")
-    add(root, "updated", max(days.values(), default="1970-01-01T00:00:00Z"))
-    add(root, "link", href="feed.xml", rel="self")
-    add(add(root, "author"), "name", "pt2bugs")
+    entries = []
     for before, after, differences in reversed(list(zip(releases, releases[1:], changes, strict=False))):
         counts: dict[str, int] = {}
         for one in differences:
             counts[str(one.change)] = counts.get(str(one.change), 0) + 1
         names = [name for name in ("broken", "different failure", "fixed") if name in counts]
         told = ", ".join(f"{counts[name]} {name}" for name in names)
-        entry = add(root, "entry")
-        add(entry, "title", f"torch {after}: {told or 'no change'}")
-        add(entry, "id", f"{repository}#torch-{after}")
-        add(entry, "updated", days[after])
-        add(entry, "link", href=f"compare.html?a={before}&b={after}")
         changed = [one for one in differences if str(one.change) in ("broken", "fixed")]
         words = [f"{one.change}: {one.cell.case.id} {one.cell.case.title}" for one in changed]
-        add(entry, "summary", _printable("\n".join(dict.fromkeys(words))) or f"No change against torch {before}.")
-    ET.indent(root)
-    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+        entries.append(
+            Entry(
+                id=f"{repository}#torch-{after}",
+                title=f"torch {after}: {told or 'no change'}",
+                updated=_measured(after, histories),
+                href=f"compare.html?a={before}&b={after}",
+                summary="\n".join(dict.fromkeys(words)) or f"No change against torch {before}.",
+            )
+        )
+    return atom("pt2bugs: what torch releases change", f"{repository}#releases", "feed.xml", entries)
 
 
 def _measured(release: str, histories: Sequence[History]) -> str:
-    return max(
-        (square.record["started"] for one in histories if (square := one.squares.get(release))),
-        default="1970-01-01T00:00:00Z",
-    )
-
-
-def _printable(text: str) -> str:
-    """Text without what XML cannot hold."""
-    return "".join(c for c in text if c.isprintable() or c == "\n")
+    return max((square.record["started"] for one in histories if (square := one.squares.get(release))), default=NEVER)

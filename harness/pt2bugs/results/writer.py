@@ -36,9 +36,12 @@ class JournalWriter:
         self._facts: dict[str, dict[str, Any]] = {}
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._fd = self._open()
         except OSError as error:
             raise _unwritable(path, error) from None
+
+    def _open(self) -> int:
+        return os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
     def append(self, record: Record) -> None:
         """Write one line and hand it to the system before returning.
@@ -48,7 +51,7 @@ class JournalWriter:
         """
         line, facts = (as_line(record), None) if not self._shares_facts else self._shortened(record)
         try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX)
+            self._lock()
             try:
                 self._append_line(line)
             finally:
@@ -75,6 +78,22 @@ class JournalWriter:
         if not is_new:
             return line, None
         return _as_json({"schema": SCHEMA, "kind": RUN, "run_id": record["run_id"], **facts}) + b"\n" + line, facts
+
+    def _lock(self) -> None:
+        """Lock the file of that name: a merge, or git, may have put another one in its place."""
+        fcntl.flock(self._fd, fcntl.LOCK_EX)
+        while not self._is_there():
+            replaced, self._fd = self._fd, self._open()
+            os.close(replaced)
+            fcntl.flock(self._fd, fcntl.LOCK_EX)
+
+    def _is_there(self) -> bool:
+        ours = os.fstat(self._fd)
+        try:
+            there = self.path.stat()
+        except FileNotFoundError:
+            return False
+        return (ours.st_dev, ours.st_ino) == (there.st_dev, there.st_ino)
 
     def _append_line(self, line: bytes) -> None:
         end = os.lseek(self._fd, 0, os.SEEK_END)

@@ -89,16 +89,24 @@ def belongs(cell: Cell, target: Target) -> bool:
     return cell.backend not in target.others and (cell.case.extra in extras if extras else not cell.case.extra)
 
 
+def whole(targets: Iterable[Target], cells: Sequence[Cell]) -> list[Work]:
+    """Per target the cells that belong there, whatever the journal answers; empty ones left out."""
+    work = [Work(target, [cell for cell in cells if belongs(cell, target)]) for target in targets]
+    return [one for one in work if one.cells]
+
+
+def owed(work: Iterable[Work], lines: Mapping[CellKey, Record]) -> list[Work]:
+    """What of this work the journal does not answer; empty ones left out."""
+    left = [Work(one.target, [cell for cell in one.cells if answered(lines, one.target, cell) is None]) for one in work]
+    return [one for one in left if one.cells]
+
+
 def missing(
     targets: Iterable[Target], cells: Sequence[Cell], lines: Mapping[CellKey, Record], *, rerun: bool = False
 ) -> list[Work]:
     """What is to be run: per target the cells that the journal does not answer, empty ones left out."""
-    work = []
-    for target in targets:
-        wanted = [cell for cell in cells if belongs(cell, target) and (rerun or answered(lines, target, cell) is None)]
-        if wanted:
-            work.append(Work(target, wanted))
-    return work
+    work = whole(targets, cells)
+    return work if rerun else owed(work, lines)
 
 
 @dataclass

@@ -1,0 +1,191 @@
+"""Puts the journals of several machines together: every line once, none lost, none changed."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import orjson
+from pt2bugs.case.words import Verdict
+from pt2bugs.errors import InputError, NothingSelected
+from pt2bugs.files import write_bytes
+from pt2bugs.results.journal import Warn, read_journal
+from pt2bugs.results.matrix import CellKey, cell_key, is_complete
+from pt2bugs.results.record import Record
+
+Route = Callable[[Record], Path]
+"""The folder, from the top of the results, for the lines of a file that lay in no journal folder."""
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """Sources whose newest answers about a cell differ; the newest of all, the last one here, counts."""
+
+    key: CellKey
+    answers: Sequence[tuple[str, Record]]
+
+    @property
+    def text(self) -> str:
+        key = self.key
+        told = "; ".join(f"{_seen(record)} (run {record['run_id']}, {name})" for name, record in self.answers)
+        return f"{key.case}::{key.check}[{key.device}-{key.backend}] on torch {key.torch}: {told}; the last one counts"
+
+
+@dataclass
+class Merge:
+    """What a merge found. `conflicts` are different lines that claim to be the same run of the same cell."""
+
+    read: int = 0
+    added: int = 0
+    duplicates: int = 0
+    dropped: list[str] = field(default_factory=list)
+    conflicts: list[str] = field(default_factory=list)
+    disagreements: list[Disagreement] = field(default_factory=list)
+    backends: set[str] = field(default_factory=set)
+
+
+def merge(sources: Sequence[Path], output: Path, route: Route, warn: Warn) -> Merge:
+    """Add the lines of the sources, results folders or journals, to the journal of a results folder.
+
+    Everything is read before anything is written. Each file is then written whole or not at all, with the lines that
+    were there first; what a stop leaves undone, the same merge does.
+
+    Raises:
+        InputError: a source does not exist, or has a line of a newer schema; the output cannot be written.
+        NothingSelected: no source has a journal.
+    """
+    done = Merge()
+
+    def drop(words: str) -> None:
+        done.dropped.append(words)
+        warn(words)
+
+    known = _Known(done)
+    new: dict[Path, list[Record]] = {}
+    files = [file for source in sources for file in _journals(source, output, warn)]
+    if not files:
+        raise NothingSelected(f"nothing to merge: {', '.join(map(str, sources))} have no journal (*.jsonl)")
+    for file in _own(output):
+        for record in read_journal([file], warn):
+            known.is_new(record, str(output))
+            _note_backend(done, file.relative_to(output), record)
+    for source, file in files:
+        folder = _place(file.relative_to(source) if file != source else Path(file.name))
+        for record in read_journal([file], drop):
+            done.read += 1
+            place = (route(record) if folder is None else folder) / file.name
+            _note_backend(done, place, record)
+            if known.is_new(record, str(source)):
+                done.added += 1
+                new.setdefault(place, []).append(record)
+            else:
+                done.duplicates += 1
+    for place, records in sorted(new.items()):
+        _extend(output / place, sorted(records, key=lambda record: record["started"]))
+    done.disagreements = known.disagreements()
+    return done
+
+
+def _journals(source: Path, output: Path, warn: Warn) -> Iterator[tuple[Path, Path]]:
+    """The journal files of a source, without those that are the output's own."""
+    if not source.exists():
+        raise InputError(f"{source}: there is no such file or folder")
+    found = sorted(source.rglob("*.jsonl")) if source.is_dir() else [source]
+    own = {path.resolve() for path in _own(output)}
+    regular = [path for path in found if path.is_file() and path.resolve() not in own]
+    if not found:
+        warn(f"{source}: has no journal (*.jsonl)")
+    return ((source, path) for path in regular)
+
+
+def _own(output: Path) -> list[Path]:
+    return sorted([*output.glob("journal/*.jsonl"), *output.glob("backends/*/journal/*.jsonl")])
+
+
+def _place(path: Path) -> Path | None:
+    """The folder of a journal, from the top of its results; None for a file that lay in none."""
+    parts = path.parts[:-1]
+    if "journal" not in parts:
+        return None
+    at = len(parts) - 1 - parts[::-1].index("journal")
+    is_backend = at >= 2 and parts[at - 2] == "backends"
+    return Path("backends", parts[at - 1], "journal") if is_backend else Path("journal")
+
+
+def _note_backend(done: Merge, place: Path, record: Record) -> None:
+    if place.parts[0] == "backends":
+        done.backends.add(record["backend"])
+
+
+class _Known:
+    """The lines taken so far."""
+
+    def __init__(self, done: Merge) -> None:
+        self._done = done
+        self._digests: set[bytes] = set()
+        self._runs: dict[tuple[object, ...], bytes] = {}
+        self._newest: dict[tuple[CellKey, str, str], dict[str, Record]] = {}
+
+    def is_new(self, record: Record, source: str) -> bool:
+        """Take a line; whether it is no duplicate. The order of keys, and spaces, make no other line."""
+        digest = hashlib.sha256(orjson.dumps(record, option=orjson.OPT_SORT_KEYS)).digest()
+        if is_complete(record):
+            # A build of another kind, or another version of the case, is no disagreement.
+            newest = self._newest.setdefault((cell_key(record), record["torch"], record["case_hash"]), {})
+            if source not in newest or newest[source]["started"] <= record["started"]:
+                newest[source] = record
+        if digest in self._digests:
+            return False
+        self._digests.add(digest)
+        run = (record["run_id"], cell_key(record), record["repeat"], record["started"])
+        if self._runs.setdefault(run, digest) != digest:
+            self._done.conflicts.append(
+                f"{source}: another line of run {record['run_id']} for {record['case']}::{record['check']} on torch "
+                f"{record['torch']}, begun at the same moment; both are kept"
+            )
+        return True
+
+    def disagreements(self) -> list[Disagreement]:
+        """Cells about which the sources answer differently."""
+        found = []
+        for (key, _, _), by_source in sorted(self._newest.items(), key=lambda item: item[0]):
+            answers = {}
+            for source, record in sorted(by_source.items(), key=lambda item: item[1]["started"]):
+                answers[_identity(record)] = (source, record)
+            if len(answers) > 1:
+                found.append(Disagreement(key, sorted(answers.values(), key=lambda one: one[1]["started"])))
+        return found
+
+
+def _identity(record: Record) -> tuple[str, ...]:
+    kind = "" if record["verdict"] == Verdict.FLAKY else record["outcome"]
+    return kind, record["error_type"] if kind else "", record["signal"] if kind else ""
+
+
+def _seen(record: Record) -> str:
+    if record["verdict"] == Verdict.FLAKY:
+        return "repeats disagree"
+    return " ".join(part for part in (record["outcome"], record["signal"] or record["error_type"]) if part)
+
+
+def _extend(path: Path, records: Iterable[Record]) -> None:
+    """Write the file anew, with these records after its lines; each with all its keys, also those not known here.
+
+    A run that writes to it waits, and goes on with the new file.
+    """
+    with contextlib.ExitStack() as held:
+        there = b""
+        if path.exists():
+            file = held.enter_context(path.open("rb"))
+            fcntl.flock(file, fcntl.LOCK_EX)
+            # By its name: it may have been replaced before the lock was ours.
+            there = path.read_bytes()
+        if there and not there.endswith(b"\n"):
+            there += b"\n"
+        lines = [json.dumps(record, ensure_ascii=False).encode(errors="replace") + b"\n" for record in records]
+        write_bytes(path, there + b"".join(lines))
