@@ -11,6 +11,7 @@
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
 # requires-torch = ">=2.2"
+# labels = ["mark-dynamic"]
 # demands = ["dynamic-shapes"]
 #
 # [[tool.pt2bugs.bug]]
