@@ -9,6 +9,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# labels = ["recompilation"]
 # demands = ["mutation", "aliasing"]
 #
 # [[tool.pt2bugs.bug]]

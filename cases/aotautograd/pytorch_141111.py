@@ -10,6 +10,7 @@
 # symptom = "backend-failure"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# labels = ["autograd-function"]
 # demands = ["training", "mutation"]
 #
 # [[tool.pt2bugs.bug]]

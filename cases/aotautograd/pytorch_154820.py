@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/154820"
+# fix = "https://github.com/pytorch/pytorch/pull/155354"
 # title = "In-place updates in the forward and backward of an autograd.Function both run in the forward"
 # component = "aotautograd"
 # symptom = "wrong-result"

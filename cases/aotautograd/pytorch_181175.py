@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/181175"
+# fix = "https://github.com/pytorch/pytorch/pull/184659"
 # title = "Dynamic shapes: the gradient of a transposed convolution calls numel() on symbolic sizes"
 # component = "aotautograd"
 # symptom = "internal-error"

@@ -9,6 +9,7 @@
 # symptom = "backend-failure"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
+# labels = ["complex"]
 # demands = ["training", "complex"]
 # guard = true
 # ///

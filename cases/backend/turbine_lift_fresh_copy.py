@@ -13,6 +13,7 @@
 # devices = ["cpu"]
 # backends = ["turbine_cpu"]
 # extra = "turbine"
+# labels = ["complex"]
 #
 # [tool.pt2bugs.demands]
 # test_int64 = []

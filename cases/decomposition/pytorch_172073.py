@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/172073"
+# fix = "https://github.com/pytorch/pytorch/pull/172181"
 # title = "Adding a 0-dim complex tensor to itself fails"
 # component = "decomposition"
 # symptom = "internal-error"

@@ -10,6 +10,7 @@
 # symptom = "recompilation"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# labels = ["recompilation"]
 # demands = []
 #
 # [[tool.pt2bugs.bug]]

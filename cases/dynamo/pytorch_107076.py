@@ -9,7 +9,7 @@
 # symptom = "recompilation"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
-# labels = ["optimizer"]
+# labels = ["optimizer", "recompilation"]
 # demands = ["mutation"]
 #
 # [[tool.pt2bugs.bug]]

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/127172"
+# fix = "https://github.com/pytorch/pytorch/pull/127372"
 # title = "getattr with a default on the type of a Python int"
 # component = "dynamo"
 # symptom = "internal-error"

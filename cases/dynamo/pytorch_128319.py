@@ -10,7 +10,7 @@
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
 # demands = []
-# labels = ["by-design"]
+# labels = ["recompilation", "by-design"]
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.5"

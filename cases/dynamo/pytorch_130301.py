@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/130301"
+# fix = "https://github.com/pytorch/pytorch/pull/130506"
 # title = "str() of an object whose class defines __str__"
 # component = "dynamo"
 # symptom = "graph-break"

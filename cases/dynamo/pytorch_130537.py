@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/130537"
+# fix = "https://github.com/pytorch/pytorch/pull/131405"
 # title = "A list comprehension that reads a local variable called `source` hits an assertion"
 # component = "dynamo"
 # symptom = "internal-error"

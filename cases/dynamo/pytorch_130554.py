@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/130554"
+# fix = "https://github.com/pytorch/pytorch/pull/130745"
 # title = "A defaultdict of sets is a graph break, a defaultdict of lists is none"
 # component = "dynamo"
 # symptom = "graph-break"

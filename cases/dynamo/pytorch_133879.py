@@ -10,6 +10,7 @@
 # symptom = "graph-break"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# labels = ["generator", "iterator"]
 # demands = []
 # timeout = 30
 #

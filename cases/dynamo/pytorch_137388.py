@@ -4,12 +4,14 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/137388"
+# fix = "https://github.com/pytorch/pytorch/pull/186222"
 # title = "The guards on symbolic sizes are missing from a cache entry's code_parts"
 # component = "dynamo"
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
 # requires-torch = ">=2.2"
+# labels = ["mark-dynamic"]
 # demands = ["dynamic-shapes"]
 #
 # [[tool.pt2bugs.bug]]

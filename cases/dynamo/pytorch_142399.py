@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/142399"
+# fix = "https://github.com/pytorch/pytorch/pull/142437"
 # title = "An attribute of a NamedTuple is read through the class's own __getitem__"
 # component = "dynamo"
 # symptom = "internal-error"

@@ -9,6 +9,7 @@
 # symptom = "graph-break"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# labels = ["iterator"]
 # demands = []
 #
 # [[tool.pt2bugs.bug]]

@@ -9,6 +9,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# labels = ["iterator"]
 # demands = []
 #
 # [[tool.pt2bugs.bug]]

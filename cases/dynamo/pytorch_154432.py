@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/154432"
+# fix = "https://github.com/pytorch/pytorch/pull/154830"
 # title = "torch.Size + tuple is a plain tuple in compiled code"
 # component = "dynamo"
 # symptom = "wrong-result"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/159139"
+# fix = "https://github.com/pytorch/pytorch/pull/159208"
 # title = "A compiled empty ModuleList is true"
 # component = "dynamo"
 # symptom = "wrong-result"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/161610"
+# fix = "https://github.com/pytorch/pytorch/pull/161645"
 # title = "An attribute set on a namedtuple-subclass argument is lost"
 # component = "dynamo"
 # symptom = "wrong-result"

@@ -4,12 +4,13 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/163093"
+# fix = "https://github.com/pytorch/pytorch/pull/163098"
 # title = "ReduceLROnPlateau turns a tensor learning rate into a float and the optimizer recompiles"
 # component = "dynamo"
 # symptom = "recompilation"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
-# labels = ["optimizer"]
+# labels = ["optimizer", "recompilation"]
 # demands = ["mutation"]
 #
 # [[tool.pt2bugs.bug]]

@@ -10,6 +10,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# labels = ["generator", "iterator"]
 # demands = []
 #
 # [[tool.pt2bugs.bug]]

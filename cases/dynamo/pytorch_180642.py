@@ -11,7 +11,7 @@
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 # demands = ["training"]
-# labels = ["gradient"]
+# labels = ["gradient", "autograd-function"]
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.11,<2.12"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/180840"
+# fix = "https://github.com/pytorch/pytorch/pull/182241"
 # title = "A tensor subclass whose __new__ calls super().__new__ cannot be made in compiled code"
 # component = "dynamo"
 # symptom = "graph-break"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/183261"
+# fix = "https://github.com/pytorch/pytorch/pull/183337"
 # title = "Constructing a tensor subclass in compiled code raises KeyError: class_type"
 # component = "dynamo"
 # symptom = "internal-error"

@@ -10,6 +10,7 @@
 # symptom = "memory"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# labels = ["control-flow"]
 # demands = ["control-flow"]
 # requires-torch = ">=2.3"
 #

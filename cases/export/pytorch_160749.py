@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/160749"
+# fix = "https://github.com/pytorch/pytorch/pull/161517"
 # title = "torch.export.save cannot serialize a complex scalar argument"
 # component = "export"
 # symptom = "internal-error"

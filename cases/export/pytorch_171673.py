@@ -9,6 +9,7 @@
 # symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# labels = ["complex"]
 # demands = []
 # compiles = false
 # requires-torch = ">=2.2"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/176621"
+# fix = "https://github.com/pytorch/pytorch/pull/176270"
 # title = "An exported program that holds the dtype float8_e8m0fnu cannot be saved"
 # component = "export"
 # symptom = "internal-error"

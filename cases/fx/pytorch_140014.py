@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/140014"
+# fix = "https://github.com/pytorch/pytorch/pull/141340"
 # title = "split_module with keep_original_order fails on a graph without calls"
 # component = "fx"
 # symptom = "internal-error"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/186807"
+# fix = "https://github.com/pytorch/pytorch/pull/180674"
 # title = "A custom op that mutates its argument in a nested_compile_region"
 # component = "higher-order-ops"
 # symptom = "backend-failure"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/187018"
+# fix = "https://github.com/pytorch/pytorch/pull/187024"
 # title = "A sum of negated uint8 magnitudes is computed in int"
 # component = "inductor"
 # symptom = "wrong-result"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/189518"
+# fix = "https://github.com/pytorch/pytorch/pull/190328"
 # title = "cumsum(dtype=...) of a constant tensor loses the requested dtype"
 # component = "inductor"
 # symptom = "wrong-result"
