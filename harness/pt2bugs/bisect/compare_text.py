@@ -52,9 +52,9 @@ def _groups(comparison: Comparison, *, everything: bool) -> Iterator[tuple[str, 
 def _notes(comparison: Comparison, one: Difference) -> Iterator[str]:
     entry: Accepted | None
     if entry := comparison.accepted.get(one):
-        yield f"accepted until {entry.until}: {entry.reason}"
+        yield f"accepted {entry.words}"
     elif entry := comparison.ended.get(one):
-        yield f"was accepted until {entry.until}: {entry.reason}"
+        yield f"was accepted {entry.words}"
 
 
 def _line(text: str) -> str:

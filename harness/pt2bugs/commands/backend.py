@@ -15,6 +15,7 @@ from pt2bugs.backends import baseline as base
 from pt2bugs.backends.known import REFERENCES, known_backends
 from pt2bugs.backends.reach import Reach, on_its_device, reach_of
 from pt2bugs.backends.report import TITLES, Answer, Group, answer_for, by_component, by_demand, counts, reference_lines
+from pt2bugs.bisect.accepted import Accepted, AcceptedError, load_accepted
 from pt2bugs.case.cells import Cell, cells_of
 from pt2bugs.case.model import Case
 from pt2bugs.commands import OK, UNEXPECTED
@@ -259,17 +260,17 @@ def _print(answers: Sequence[Answer], options: Options, target: Target) -> None:
 # --- the baseline -------------------------------------------------------------------------------------
 
 
-def _read_baseline(options: Options) -> dict[base.CellName, base.Known] | None:
+def _read_baseline(options: Options) -> list[Accepted] | None:
     if options.baseline is None:
         return None
-    if options.update_baseline and not options.baseline.exists():
-        return {}
-    return base.read_baseline(options.baseline)
+    if not options.baseline.exists():
+        if options.update_baseline:
+            return []
+        raise AcceptedError(f"--baseline {options.baseline}: there is no such file; --update-baseline writes it")
+    return load_accepted(options.baseline)
 
 
-def _compare_with_baseline(
-    options: Options, known: dict[base.CellName, base.Known], answers: Sequence[Answer], path: Path
-) -> bool:
+def _compare_with_baseline(options: Options, known: list[Accepted], answers: Sequence[Answer], path: Path) -> bool:
     """Show what differs, and write the file if asked to; whether anything differs."""
     records = {
         one.cell.key: one.record for one in answers if one.record is not None and one.group is not Group.NOT_CLAIMED
@@ -290,7 +291,7 @@ def _compare_with_baseline(
         print(text)
     say(f"{path}: {len(found)} of {len(records)} cells differ" if found else f"{path}: nothing differs")
     if options.update_baseline:
-        base.write_baseline(path, base.updated(known, records).values())
+        base.write_baseline(path, base.updated(known, records))
         say(f"{path}: written")
         return False
     return bool(found)
