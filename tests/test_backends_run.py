@@ -149,7 +149,8 @@ def test_the_answer_says_what_is_its_own(vendor: Vendor) -> None:
     }  # fmt: skip
     own = next(cell for cell in answer["cells"] if cell["case"] == "own")
     assert (own["outcome"], own["others"]) == ("wrong", {"eager": "pass", "aot_eager": "pass", "inductor": "pass"})
-    assert f"pt2bugs run own --backend mine --torch 2.13.0 --with {vendor.wheel}" in own["reproduce"]
+    with_it = f"--with {vendor.wheel} --import mine --not-claimed training --index {vendor.index}"
+    assert own["reproduce"] == f"pt2bugs run own --torch 2.13.0 --device cpu --backend mine {with_it} --rerun"
     # What headers name is the corpus's own answer; the rest is not.
     assert {line["backend"] for line in vendor.lines("journal")} == {"inductor"}
     assert {line["backend"] for line in vendor.lines("backends/eager/journal")} == {"eager"}

@@ -13,7 +13,9 @@ from pathlib import Path
 import pt2bugs
 import pytest
 from fake_torch import build_wheels, serve_index
+from pt2bugs.case.header import parse_case
 from pt2bugs.cli import COMMANDS, command_parser, main, overview
+from pt2bugs.results.matrix import Results
 from seeded import write_case, write_journal
 
 CASE = '''\
@@ -82,6 +84,22 @@ def test_list_as_json(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (case["case"], case["component"], case["checks"]) == ("pytorch_22", "inductor", ["test_it"])
 
 
+def test_list_tells_the_devices_that_were_never_measured(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_case(tmp_path, "pytorch_4", devices=["cpu", "cuda"])
+    assert main(["list", "pytorch_4", "--device", "cuda"]) == 0
+    assert "not measured" not in "".join(capsys.readouterr()), "there are no results that could say"
+    write_journal(tmp_path, path, {"2.9.1": "B"})
+    Results(tmp_path / "results").derive(Results(tmp_path / "results").load([parse_case(path)], print))
+    assert main(["list", "pytorch_4", "--device", "cuda"]) == 0
+    out, err = capsys.readouterr()
+    assert out.endswith("(cuda: not measured)\n")
+    assert "cuda: not measured for the 1 of them that name it" in err
+    assert main(["list", "pytorch_4", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["not_measured"] == ["cuda"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
@@ -89,7 +107,7 @@ def test_list_as_json(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["list", "--component", "export"], 3, "nothing selected: --component leaves none of 2 cases"),
         (["list", "pytorch_1", "--component", "inductor"], 3, "--component leaves none of 1 cases"),
         (["list", "--label", "x"], 3, "nothing selected: --label leaves none of 2 cases"),
-        (["list", "--device", "cuda"], 3, "no selected case names the device cuda"),
+        (["list", "--device", "cuda"], 3, "no check of the selected cases runs on --device cuda"),
         (["list", "--cases", "nowhere"], 2, "--cases nowhere: there is no such file or folder"),
         (["run", "pytorch_3"], 2, "no case 'pytorch_3'"),
         (["run", "--device", "cuda"], 3, "no check of the selected cases runs on --device cuda"),

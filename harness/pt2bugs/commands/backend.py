@@ -13,7 +13,7 @@ from packaging.version import Version
 
 from pt2bugs.backends import baseline as base
 from pt2bugs.backends.known import REFERENCES, known_backends
-from pt2bugs.backends.reach import Reach, on_its_device, reach_of
+from pt2bugs.backends.reach import Reach, on_its_device, reach_of, reproduction
 from pt2bugs.backends.report import TITLES, Answer, Group, answer_for, by_component, by_demand, counts, reference_lines
 from pt2bugs.bisect.accepted import Accepted, AcceptedError, load_accepted
 from pt2bugs.case.cells import Cell, cells_of
@@ -211,12 +211,17 @@ def _offline_release(options: Options, reach: Reach, cells: Sequence[Cell], line
 
 def _reproduce(cell: Cell, target: Target, options: Options) -> str:
     """The command that runs the cell again."""
-    words = ["pt2bugs", "run", cell.case.id, "--backend", cell.backend]
-    if target.python is None:
-        words += ["--torch", target.key.torch]
-    elif options.python_exe:
+    torch = target.key.torch if target.python is None else None
+    extras = () if target.python else target.key.extras
+    words = reproduction(cell.key, torch, extras, options.imports, options.not_claimed, options.packages)
+    if options.python_exe:
         words += ["--python-exe", str(options.python_exe), "--results", str(options.results or "results")]
-    for option, values in (("--with", options.packages), ("--import", options.imports), ("--cases", options.cases)):
+    for option, values in (
+        ("--index", [options.index] if options.index else []),
+        ("--find-links", options.find_links),
+        ("--python", [options.python] if options.python else []),
+        ("--cases", options.cases),
+    ):
         words += [word for value in values for word in (option, str(value))]
     return shlex.join([*words, "--rerun"])
 

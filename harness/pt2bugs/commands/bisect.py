@@ -12,6 +12,7 @@ from typing import Any
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from pt2bugs.backends.reach import reproduction
 from pt2bugs.bisect.bisection import Bisection, CheckHistory, window
 from pt2bugs.bisect.evidence import CONFIDENCE, Evidence
 from pt2bugs.bisect.search import State, Transition
@@ -260,9 +261,9 @@ def _documented(one: Transition[str], history: CheckHistory) -> tuple[str, bool]
 
 
 def _reproduce(cell: Cell, release: str, options: Options) -> str:
-    words = ["pt2bugs", "run", cell.case.id, "--torch", release, "--device", cell.device, "--backend", cell.backend]
+    extras = one_shape(options, options.backend).key.extras
+    words = reproduction(cell.key, release, extras, options.imports, options.not_claimed, options.packages)
     for option, values in (
-        ("--extra", options.extra),
         ("--index", [options.index] if options.index else []),
         ("--find-links", options.find_links),
         ("--python", [options.python] if options.python else []),
