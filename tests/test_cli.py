@@ -195,9 +195,17 @@ def test_a_command_that_does_not_exist(capsys: pytest.CaptureFixture[str]) -> No
 @pytest.mark.parametrize("columns", [60, 80, 140])
 def test_the_overview_fits_and_names_every_command(columns: int) -> None:
     text = overview(columns)
-    assert max(map(len, text.splitlines())) <= max(columns, 66)
+    assert max(map(len, text.splitlines())) <= columns
     for command in COMMANDS:
         assert len(re.findall(rf"^  {command} ", text, re.MULTILINE)) == 1
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_fits_sixty_columns(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    parser, _ = command_parser(command)
+    lines = [line for line in parser.format_help().splitlines() if not line.startswith("  pt2bugs")]
+    assert max(map(len, lines)) <= 60, "but for the examples, which are to be copied"
 
 
 @pytest.mark.parametrize("command", COMMANDS)

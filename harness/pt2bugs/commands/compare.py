@@ -60,7 +60,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_results(parser)
     add_run(parser)
     parser.add_argument("--offline", action="store_true", help="answer from the journal alone, run nothing")
-    parser.add_argument("--all", action="store_true", help="list also the checks that pass in both")
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="list also what passes in both, and what was seen of each check",
+    )
     parser.add_argument(
         "--allow",
         "--baseline",

@@ -238,10 +238,9 @@ def select_lines(
     checks = {(case.id, check.name) for case in cases for check in case.checks}
     # The device of a backend replaces the CPU in its cells.
     own = {name: one.setup.device for name, one in known_backends().items() if one.setup.device}
-    devices = {
-        *options.device,
-        *((own[name] for name in options.backend if name in own) if "cpu" in options.device else ()),
-    }
+    devices = set(options.device)
+    if "cpu" in devices:
+        devices |= {own[name] for name in options.backend if name in own}
     releases = _releases_among(torch, lines) if torch else None
     return {
         key: record
