@@ -17,7 +17,7 @@ from pt2bugs.cli import COMMANDS, command_parser, main
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-READING = ("compare", "bisect", "matrix", "export", "report", "list", "corpus")
+READING = ("compare", "bisect", "matrix", "export", "report", "list", "corpus", "match")
 """Commands that are run here on the committed results, `compare` and `bisect` where they are asked `--offline`."""
 
 
@@ -61,6 +61,8 @@ def test_a_command_that_reads_results_works(
     (tmp_path / "cases").symlink_to(ROOT / "cases")
     (tmp_path / "results").symlink_to(ROOT / "results")
     (tmp_path / "docs").mkdir()
+    for name in ("docs/traceback.txt", "traceback.txt", "failure.log"):
+        (tmp_path / name).write_text((ROOT / "docs" / "traceback.txt").read_text())
     cookbook = (ROOT / "docs" / "cookbook.md").read_text(encoding="utf-8")
     (entry,) = re.findall(r"```toml\n(.*?)```", cookbook, re.DOTALL)
     (tmp_path / "accepted.toml").write_text(entry)

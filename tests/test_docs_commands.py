@@ -7,7 +7,6 @@ build of PyTorch or a person who edits is parsed there, and no more.
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,13 +16,14 @@ import pytest
 from fake_torch import build_wheels, serve_index, write_backend, write_torch
 from pt2bugs.cli import main
 from suite import case_text
-from test_docs import ALL, is_read
+from test_docs import commands, is_read
 
 PARSED = {
     "--device cuda": "a GPU",
     "--torch-backend": "PyTorch's own indexes",
     "--verify": "a build of PyTorch",
     "--watch": "a person who edits",
+    "triage script.py": "an interpreter with a fake torch: `test_triage` runs it",
 }
 RELEASES: dict[str, dict[str, str]] = {
     "2.9.1": {"doubled": "raise"},
@@ -31,7 +31,12 @@ RELEASES: dict[str, dict[str, str]] = {
     "2.12.1": {},
     "2.13.0": {"flipped": "wrong"},
 }
-CHECK = """
+CHECK = '''
+"""A compiled function doubles its input.
+
+What the function gives compiled is what it gives in eager mode. Source: a fake torch.
+"""
+
 import torch
 
 def test_{name}(backend, device):
@@ -40,7 +45,7 @@ def test_{name}(backend, device):
 
     x = torch.arange(4, device=device)
     torch.testing.assert_close(torch.compile({name}, backend=backend)(x), {name}(x))
-"""
+'''
 SCRIPT = """
 import torch
 
@@ -52,17 +57,11 @@ def flipped(x):
 x = torch.arange(4)
 torch.testing.assert_close(torch.compile(flipped)(x), flipped(x))
 """
-TRACEBACK = """Traceback (most recent call last):
-  File "train.py", line 3, in <module>
-    torch.compile(doubled)(x)
-torch._dynamo.exc.InternalTorchDynamoError: cannot compile doubled
-"""
 WORDS = {
     "/elsewhere": "elsewhere",
     "<id>": "pytorch_163640",
     "NAME": "inductor-freezing",
     "NUMBER": "163641",
-    "123456.py": "123456.py",
 }
 
 
@@ -77,10 +76,11 @@ class World:
     def case(self, folder: str, name: str, check: str) -> None:
         path = self.folder / folder / f"{name}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
-        bug = {"torch": "<2.10", "outcome": "raise", "match": f"cannot compile {check}"}
-        path.write_text(
-            case_text(CHECK.format(name=check), bugs=[bug], issue=f"https://github.com/x/issues/{name[8:]}")
-        )
+        error = "torch._dynamo.exc.InternalTorchDynamoError"
+        bug = {"torch": "<2.10", "outcome": "raise", "error": error, "match": f"cannot compile {check}"}
+        issue = f"https://github.com/pytorch/pytorch/issues/{name.rpartition('_')[2]}"
+        component = path.parent.name if path.parent.parent.name == "cases" else "inductor"
+        path.write_text(case_text(CHECK.format(name=check), bugs=[bug], issue=issue, component=component))
 
 
 @pytest.fixture(scope="module")
@@ -99,15 +99,14 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         made.case("elsewhere/my_cases", "mine_1", "doubled")
         for name in ("script.py", "repro.py"):
             (folder / name).write_text(SCRIPT)
-        for name in ("traceback.txt", "failure.log"):
-            (folder / name).write_text(TRACEBACK)
         (folder / "accepted.toml").write_text("[[accepted]]\ncase = 'pytorch_1'\noutcome = 'wrong'\n")
         yield made
 
 
 def lines() -> list[str]:
-    """Every command that measures, once."""
-    return sorted({line for _, line in ALL if not is_read(line) and not any(word in line for word in PARSED)})
+    """Every command that measures, once, in the order of the documents."""
+    measuring = (line for _, line in commands() if not is_read(line) and not any(word in line for word in PARSED))
+    return list(dict.fromkeys(measuring))
 
 
 @pytest.mark.parametrize("line", lines())
@@ -142,14 +141,12 @@ def globbed(word: str) -> list[str]:
 
 def prepare(world: World, words: list[str]) -> None:
     """The case that a command makes is not there before; the one that it is about is."""
+    for path in [*world.folder.rglob("pytorch_123456.py"), *world.folder.rglob("pytorch_16364?.py")]:
+        path.unlink()
     if words[0] == "new":
-        for path in world.folder.rglob(f"pytorch_{words[1]}.py"):
-            path.unlink()
         return
-    if "163640" in " ".join(words):
-        world.case("cases/dynamo", "pytorch_163640", "doubled")
-    if "123456" in " ".join(words):
-        world.case("cases/inductor", "pytorch_123456", "flipped")
+    world.case("cases/dynamo", "pytorch_163640", "doubled")
+    if "pytorch_123456.py" in words:
         world.case(".", "pytorch_123456", "flipped")
-        if not re.search(r"123456\.py", " ".join(words)):
-            (world.folder / "pytorch_123456.py").unlink()
+    elif "pytorch_123456" in words:
+        world.case("cases/inductor", "pytorch_123456", "flipped")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pt2bugs.case.model import Case
 from pt2bugs.commands import OK
-from pt2bugs.commands.console import print_json, say
+from pt2bugs.commands.console import cut, print_json, say
 from pt2bugs.commands.options import SelectionOptions, add_selection
 from pt2bugs.commands.selection import cases_on, results_folder, select_cases
 from pt2bugs.errors import NothingSelected
@@ -59,7 +59,7 @@ def run(options: Options) -> int:
     for case in cases:
         devices = [device for device in absent.get(case.id, []) if device in options.device]
         note = f"  ({', '.join(devices)}: not measured)" if devices else ""
-        print(f"{case.id:{width}}  {case.component:17}  {case.symptom:15}  {case.title}{note}")
+        print(cut(f"{case.id:{width}}  {case.component:17}  {case.symptom:15}  {case.title}{note}"))
     say(f"{len(cases)} cases, {sum(len(case.checks) for case in cases)} checks")
     for device, count in sorted(Counter(device for devices in absent.values() for device in devices).items()):
         say(f"{device}: not measured for the {count} of them that name it")
