@@ -19,7 +19,7 @@ from pt2bugs.bisect.search import State, Transition
 from pt2bugs.case.cells import Cell
 from pt2bugs.case.words import Verdict
 from pt2bugs.commands import OK, UNEXPECTED
-from pt2bugs.commands.console import print_json, say, warn
+from pt2bugs.commands.console import cut, print_json, say, warn
 from pt2bugs.commands.options import (
     ResultsOptions,
     RunningOptions,
@@ -202,7 +202,10 @@ def _print(bisection: Bisection, options: Options) -> None:
         }
         print_json({"answers": answers, "cost": spent})
     else:
-        print("\n\n".join(text_of(history, bisection, options) for history in bisection.histories))
+        text = "\n\n".join(text_of(history, bisection, options) for history in bisection.histories)
+        for line in text.splitlines():
+            # Commands and addresses are there to be copied.
+            print(line if "reproduce: " in line or "://" in line else cut(line))
     if cost.visited:
         say(
             f"{cost.cells} cells in {len(cost.visited)} environments, {cost.installed} of them installed now; "
