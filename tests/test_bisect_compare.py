@@ -90,7 +90,14 @@ def test_the_text_groups_by_what_matters(project: Path, capsys: pytest.CaptureFi
     assert main(["compare", "2.9.1", "2.10.0", "--offline"]) == 1
     out, err = capsys.readouterr()
     groups = [line for line in out.splitlines() if line and not line.startswith(" ")]
-    assert groups == ["torch 2.9.1 -> 2.10.0", "broken (1)", "still there (1)", "fixed (1)"]
+    assert groups == [
+        "torch 2.9.1 -> 2.10.0",
+        "1 broken, 1 still there, 1 fixed, 1 passes in both",
+        "broken (1)",
+        "still there (1); --all says what was seen",
+        "fixed (1)",
+    ]
+    assert "\n  still  A title\n\n" in out, "no more than a line of what the move does not cause"
     assert (
         "\n  broken  A title\n    https://example.org/issues/1\n    test_it[cpu-inductor]  passes -> wrong Asser" in out
     )
@@ -263,6 +270,7 @@ def test_entries_that_count_for_ever_are_told(project: Path, capsys: pytest.Capt
     assert "covers nothing" not in err, "2 fails as its entry says, though it did before; 3 was not compared"
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(min_size=1), st.text(min_size=1), st.dates() | st.none(), st.text())
 def test_accepted_entries_survive_their_file(
     tmp_path_factory: pytest.TempPathFactory, reason: str, match: str, until: date | None, message: str
