@@ -26,7 +26,7 @@ def page() -> str:
 
 def _command(name: str) -> list[str]:
     parser, module = command_parser(name)
-    lines = [f"## {name}", "", parser.description or ""]
+    lines = [f"## {name}", "", " ".join((parser.description or "").split())]
     examples = getattr(module, "EXAMPLES", ())
     if examples:
         lines += ["", "```sh", *(part for command, why in examples for part in (f"# {why}", command)), "```"]

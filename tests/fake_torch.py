@@ -188,11 +188,17 @@ def build_wheels(folder: Path, releases: Mapping[str, Faults]) -> Path:
     return folder
 
 
-def write_backend(folder: Path, name: str, faults: Faults, version: str = "1.0", only: str = "") -> Path:
-    """A wheel whose module of that name registers a backend of that name; its faults show in one torch `only`."""
+def write_backend(
+    folder: Path, name: str, faults: Faults, version: str = "1.0", only: str = "", module: str = ""
+) -> Path:
+    """A wheel whose module of that name registers a backend of that name; its faults show in one torch `only`.
+
+    With `module`, its part of that name does so instead.
+    """
     condition = f" if torch.__version__ == {only!r} else {{}}" if only else ""
     text = f"import torch\ntorch.backend_faults[{name!r}] = {dict(faults)!r}{condition}\n"
-    return _write_wheel(folder, name, version, {f"{name}/__init__.py": text})
+    files = {f"{name}/__init__.py": "", f"{name}/{module}.py": text} if module else {f"{name}/__init__.py": text}
+    return _write_wheel(folder, name, version, files)
 
 
 def _write_wheel(folder: Path, name: str, version: str, files: Mapping[str, str]) -> Path:

@@ -11,7 +11,8 @@ from pt2bugs.case.cells import Cell
 from pt2bugs.case.expectation import Where, judge
 from pt2bugs.case.header import parse_case
 from pt2bugs.case.observation import Observation
-from pt2bugs.case.words import Outcome, Verdict
+from pt2bugs.case.words import FAILURES, Outcome, Verdict
+from pt2bugs.results.matrix import Results
 from pt2bugs.results.record import new_record
 from pt2bugs.results.writer import JournalWriter
 from suite import case_text
@@ -72,4 +73,21 @@ def write_journal(
                 repeat=number, repeats=len(repeats),
             )  # fmt: skip
             writer.append(record)
+    writer.close()
+
+
+def write_backend_lines(folder: Path, cases: Path, backend: str, outcomes: Mapping[str, str], *extras: str) -> None:
+    """Lines of a backend on torch 2.13.0: for each case id a letter."""
+    kept = Results(folder / "results").folder_of_backend(backend) / "journal" / "seeded.jsonl"
+    writer = JournalWriter(kept)
+    for name, letter in outcomes.items():
+        case = parse_case(next(cases.rglob(f"{name}.py")))
+        seen = SEEN[letter]
+        verdict = Verdict.FAIL if seen.outcome in FAILURES else Verdict(str(seen.outcome))
+        record = new_record(
+            Cell(case, case.check("test_it"), "cpu", backend), seen, verdict,
+            {"torch": "2.13.0+cpu", "torch_git": git_of("2.13.0"), "python": "3.11.7"},
+            run_id="seeded", started=START, extras=extras,
+        )  # fmt: skip
+        writer.append(record)
     writer.close()

@@ -9,16 +9,17 @@ from typing import Any
 
 import pytest
 from pt2bugs.backends import baseline as base
-from pt2bugs.backends.identity import failure_of, is_same
 from pt2bugs.backends.known import known_backends
 from pt2bugs.backends.reach import on_its_device, reach_of, special_reaches
 from pt2bugs.backends.report import Group, answer_for
+from pt2bugs.bisect.accepted import load_accepted
 from pt2bugs.case.cells import Cell, cells_of
 from pt2bugs.case.header import parse_case
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.words import DEMANDS, EXTRAS, Outcome, Verdict
 from pt2bugs.envs.packages import folder_word, package_word
 from pt2bugs.errors import InputError
+from pt2bugs.results.failure import failure_of, is_same
 from pt2bugs.results.record import Record, new_record
 from suite import case_text
 
@@ -139,20 +140,47 @@ def test_a_wheel_that_was_built_again_is_another_package(tmp_path: Path) -> None
 def test_a_baseline_is_read_back_as_it_was_written(tmp_path: Path, cell: Cell) -> None:
     path = tmp_path / "known.toml"
     failing = {cell.key: line(cell, Outcome.RAISE, error_type="RuntimeError", message='say "no" \\ to\x7f this')}
-    entries = base.updated({}, failing)
-    kept = {key: replace(one, reason="ours", until=date(2026, 6, 1)) for key, one in entries.items()}
-    base.write_baseline(path, kept.values())
-    assert base.read_baseline(path) == kept
-    assert base.differences(kept, failing, date(2026, 5, 31)) == []
-    assert [one.change for one in base.differences(kept, failing, date(2026, 6, 1))] == [base.Change.EXPIRED]
+    kept = [replace(one, reason="ours", until=date(2026, 6, 1)) for one in base.updated([], failing)]
+    base.write_baseline(path, kept)
+    assert load_accepted(path) == kept
+    assert base.differences(kept, failing, date(2026, 6, 1)) == [], "the last day"
+    assert [one.change for one in base.differences(kept, failing, date(2026, 6, 2))] == [base.Change.EXPIRED]
     assert base.updated(kept, failing) == kept
-    assert base.updated(kept, {cell.key: line(cell, Outcome.PASS)}) == {}
+    assert base.updated(kept, {cell.key: line(cell, Outcome.PASS)}) == []
+
+
+def test_an_entry_by_hand_is_as_good_as_a_written_one(tmp_path: Path, cell: Cell) -> None:
+    path = tmp_path / "accepted.toml"
+    path.write_text(
+        "[[accepted]]\ncase = 'one'\noutcome = 'raise'\nerror = 'RuntimeError'\nmatch = 'aten.foo'\ntorch = '<2.14'\n"
+    )
+    (entry,) = known = load_accepted(path)
+    today = date(2026, 1, 1)
+    wrapped = line(
+        cell,
+        Outcome.RAISE,
+        error_type="torch._dynamo.exc.BackendCompilerFailed",
+        message="backend='mine' raised:\nRuntimeError: cannot lower aten.foo with 7 inputs",
+    )
+    for record in (line(cell, Outcome.RAISE, **RAISED), wrapped):
+        assert base.differences(known, {cell.key: record}, today) == []
+        assert base.updated(known, {cell.key: record}) == [entry]
+    for other in ({"message": "cannot lower aten.bar"}, {"error_type": "KeyError"}):
+        record = line(cell, Outcome.RAISE, **{**RAISED, **other})
+        (found,) = base.differences(known, {cell.key: record}, today)
+        assert found.change is base.Change.DIFFERENT
+        (new,) = base.updated(known, {cell.key: record})
+        assert new.covers(cell.key, record)
+    newer = line(cell, Outcome.RAISE, **RAISED)
+    newer["torch"] = "2.14.0"
+    assert [one.change for one in base.differences(known, {cell.key: newer}, today)] == [base.Change.NEW]
 
 
 def test_a_cell_that_gives_no_answer_is_not_gone(cell: Cell) -> None:
-    known = base.updated({}, {cell.key: line(cell, Outcome.RAISE, **RAISED)})
+    known = base.updated([], {cell.key: line(cell, Outcome.RAISE, **RAISED)})
     today = date(2026, 1, 1)
     assert base.differences(known, {cell.key: line(cell, Outcome.SKIP)}, today) == []
+    assert base.updated(known, {cell.key: line(cell, Outcome.SKIP)}) == known
     assert base.differences(known, {}, today) == []
     (gone,) = base.differences(known, {cell.key: line(cell, Outcome.PASS)}, today)
     assert gone.change is base.Change.GONE
@@ -163,23 +191,3 @@ def test_a_cell_that_gives_no_answer_is_not_gone(cell: Cell) -> None:
         .splitlines()[1]
         .startswith("::error file=a%2Cb.py,line=7,title=different%3A one")
     )
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("known = 1", "[[known]] entries"),
-        ("[[known]]\ncase = 'a'", "has no 'check'"),
-        ("[[known]]\nwhy = 'a'", "unknown key 'why'"),
-        ("[[known]]\ncase='a'\ncheck='b'\ndevice='cpu'\nbackend='x'\noutcome='bad'", "unknown outcome 'bad'"),
-        ("[[known]]\ncase='a'\ncheck='b'\ndevice='cpu'\nbackend='x'\noutcome='wrong'\nuntil='soon'", "must be a date"),
-        ("[[known]", "cannot be read"),
-    ],
-)
-def test_a_baseline_that_is_none_says_where(tmp_path: Path, text: str, words: str) -> None:
-    path = tmp_path / "known.toml"
-    path.write_text(text)
-    with pytest.raises(base.BaselineError) as caught:
-        base.read_baseline(path)
-    assert words in str(caught.value)
-    assert str(path) in str(caught.value)

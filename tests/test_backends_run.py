@@ -149,7 +149,8 @@ def test_the_answer_says_what_is_its_own(vendor: Vendor) -> None:
     }  # fmt: skip
     own = next(cell for cell in answer["cells"] if cell["case"] == "own")
     assert (own["outcome"], own["others"]) == ("wrong", {"eager": "pass", "aot_eager": "pass", "inductor": "pass"})
-    assert f"pt2bugs run own --backend mine --torch 2.13.0 --with {vendor.wheel}" in own["reproduce"]
+    with_it = f"--with {vendor.wheel} --import mine --not-claimed training --index {vendor.index}"
+    assert own["reproduce"] == f"pt2bugs run own --torch 2.13.0 --device cpu --backend mine {with_it} --rerun"
     # What headers name is the corpus's own answer; the rest is not.
     assert {line["backend"] for line in vendor.lines("journal")} == {"inductor"}
     assert {line["backend"] for line in vendor.lines("backends/eager/journal")} == {"eager"}
@@ -165,7 +166,7 @@ def test_the_answer_says_what_is_its_own(vendor: Vendor) -> None:
     arguments = ("mine", "--with", str(vendor.wheel), "--offline", "--baseline", str(file))
     assert vendor.run("backend", *arguments).returncode == 2
     assert vendor.run("backend", *arguments, "--update-baseline").returncode == 0
-    assert file.read_text().count("[[known]]") == 2  # own and shared
+    assert file.read_text().count("[[accepted]]") == 2  # own and shared
     assert vendor.run("backend", *arguments).returncode == 0
     text = file.read_text().replace("cannot compile", "cannot lower")
     file.write_text(text.replace('"own"', '"fine"').replace('"test_own"', '"test_fine"'))
@@ -213,11 +214,11 @@ def test_compare_takes_the_backend_and_accepts_what_is_known(vendor: Vendor) -> 
     assert changes == {"own": "broken", "fine": "passes in both"}
     file = vendor.folder / "known.toml"
     file.write_text(
-        "[[known]]\ncase = 'own'\ncheck = 'test_own'\ndevice = 'cpu'\nbackend = 'mine'\noutcome = 'raise'\n"
+        "[[accepted]]\ncase = 'own'\ncheck = 'test_own'\ndevice = 'cpu'\nbackend = 'mine'\noutcome = 'raise'\n"
         "error = 'InternalTorchDynamoError'\nmessage = 'cannot compile own'\nreason = 'ours'\n"
     )
     known = vendor.run("compare", "2.12.0", "2.13.0", "own", "fine", *with_it, "--offline", "--baseline", str(file))
     assert known.returncode == 0, known.stderr
-    assert "accepts 1 of the 1 that break" in known.stderr
+    assert "broken but accepted (1)" in known.stdout
     bisected = vendor.run("bisect", "own", *with_it, "--offline", "--json")
     assert '"backend": "mine"' in bisected.stdout, bisected.stderr

@@ -13,7 +13,9 @@ from pathlib import Path
 import pt2bugs
 import pytest
 from fake_torch import build_wheels, serve_index
+from pt2bugs.case.header import parse_case
 from pt2bugs.cli import COMMANDS, command_parser, main, overview
+from pt2bugs.results.matrix import Results
 from seeded import write_case, write_journal
 
 CASE = '''\
@@ -62,10 +64,10 @@ def test_list_says_what_was_not_measured(corpus: Path, capsys: pytest.CaptureFix
     (corpus / "results" / "cells.csv").write_text(table)
     assert main(["list"]) == 0
     out, err = capsys.readouterr()
-    first, second = out.splitlines()
-    assert first.endswith("  (not measured on cuda)")
-    assert "not measured" not in second
-    assert err == "2 cases, 2 checks\nnot measured: 1 cases on cuda\n"
+    assert "not measured" not in out
+    assert err == "2 cases, 2 checks\nnot measured: 1 on cuda\n"
+    assert main(["list", "--device", "cuda"]) == 0
+    assert capsys.readouterr().out.endswith("  (not measured on cuda)\n")
     assert main(["list", "--json"]) == 0
     assert [case["not_measured"] for case in json.loads(capsys.readouterr().out)] == [["cuda"], []]
 
@@ -98,6 +100,22 @@ def test_list_as_json(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (case["case"], case["component"], case["checks"]) == ("pytorch_22", "inductor", ["test_it"])
 
 
+def test_list_tells_the_devices_that_were_never_measured(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_case(tmp_path, "pytorch_4", devices=["cpu", "cuda"])
+    assert main(["list", "pytorch_4", "--device", "cuda"]) == 0
+    assert "not measured" not in "".join(capsys.readouterr()), "there are no results that could say"
+    write_journal(tmp_path, path, {"2.9.1": "B"})
+    Results(tmp_path / "results").derive(Results(tmp_path / "results").load([parse_case(path)], print))
+    assert main(["list", "pytorch_4", "--device", "cuda"]) == 0
+    out, err = capsys.readouterr()
+    assert out.endswith("(not measured on cuda)\n")
+    assert "not measured: 1 on cuda" in err
+    assert main(["list", "pytorch_4", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["not_measured"] == ["cuda"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
@@ -105,7 +123,7 @@ def test_list_as_json(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["list", "--component", "export"], 3, "nothing selected: --component leaves none of 2 cases"),
         (["list", "pytorch_1", "--component", "inductor"], 3, "--component leaves none of 1 cases"),
         (["list", "--label", "x"], 3, "nothing selected: --label leaves none of 2 cases"),
-        (["list", "--device", "cuda"], 3, "no selected case names the device cuda"),
+        (["list", "--device", "cuda"], 3, "no check of the selected cases runs on --device cuda"),
         (["list", "--cases", "nowhere"], 2, "--cases nowhere: there is no such file or folder"),
         (["run", "pytorch_3"], 2, "no case 'pytorch_3'"),
         (["run", "--device", "cuda"], 3, "no check of the selected cases runs on --device cuda"),
@@ -193,9 +211,17 @@ def test_a_command_that_does_not_exist(capsys: pytest.CaptureFixture[str]) -> No
 @pytest.mark.parametrize("columns", [60, 80, 140])
 def test_the_overview_fits_and_names_every_command(columns: int) -> None:
     text = overview(columns)
-    assert max(map(len, text.splitlines())) <= max(columns, 66)
+    assert max(map(len, text.splitlines())) <= columns
     for command in COMMANDS:
         assert len(re.findall(rf"^  {command} ", text, re.MULTILINE)) == 1
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_fits_sixty_columns(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    parser, _ = command_parser(command)
+    lines = [line for line in parser.format_help().splitlines() if not line.startswith("  pt2bugs")]
+    assert max(map(len, lines)) <= 60, "but for the examples, which are to be copied"
 
 
 @pytest.mark.parametrize("command", COMMANDS)

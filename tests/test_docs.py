@@ -1,4 +1,7 @@
-"""The documents: every command in them is one, those that only read results are run, links lead somewhere."""
+"""The documents: every command in them is one, outputs are those of today, links lead somewhere.
+
+Commands that only read results are run here on the committed ones; `test_docs_commands` runs the others.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,14 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pt2bugs.cli import COMMANDS, command_parser, main
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-READING = ("compare", "bisect", "matrix", "export", "report", "list", "corpus")
+READING = ("compare", "bisect", "matrix", "export", "report", "list", "corpus", "match")
 """Commands that are run here on the committed results, `compare` and `bisect` where they are asked `--offline`."""
 
 
@@ -50,13 +54,15 @@ def is_read(line: str) -> bool:
     return on_results and (words[1] not in ("compare", "bisect") or "--offline" in words)
 
 
-@pytest.mark.parametrize(("page", "line"), [one for one in ALL if is_read(one[1])])
+@pytest.mark.parametrize("line", sorted({line for _, line in ALL if is_read(line)}))
 def test_a_command_that_reads_results_works(
-    page: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "cases").symlink_to(ROOT / "cases")
     (tmp_path / "results").symlink_to(ROOT / "results")
     (tmp_path / "docs").mkdir()
+    for name in ("docs/traceback.txt", "traceback.txt", "failure.log"):
+        (tmp_path / name).write_text((ROOT / "docs" / "traceback.txt").read_text())
     cookbook = (ROOT / "docs" / "cookbook.md").read_text(encoding="utf-8")
     (entry,) = re.findall(r"```toml\n(.*?)```", cookbook, re.DOTALL)
     (tmp_path / "accepted.toml").write_text(entry)
@@ -66,14 +72,28 @@ def test_a_command_that_reads_results_works(
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_the_page_of_the_commands_is_up_to_date() -> None:
-    path = ROOT / "docs" / "make_commands.py"
-    spec = importlib.util.spec_from_file_location("make_commands", path)
+def maker(name: str) -> Any:
+    """The program in docs/ that writes a page or a part of one."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert (ROOT / "docs" / "commands.md").read_text(encoding="utf-8") == module.page(), "python docs/make_commands.py"
+    return module
+
+
+def test_the_page_of_the_commands_is_up_to_date() -> None:
+    written = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    assert written == maker("make_commands").page(), "python docs/make_commands.py"
+
+
+def test_the_outputs_shown_are_those_of_the_committed_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    module = maker("make_outputs")
+    for name in module.PAGES:
+        text = (ROOT / name).read_text(encoding="utf-8")
+        assert text.count("```console\n$ pt2bugs") > 1
+        assert text == module.page(text), "python docs/make_outputs.py"
 
 
 def test_the_picture_of_the_readme_is_up_to_date(tmp_path: Path) -> None:

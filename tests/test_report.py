@@ -18,9 +18,10 @@ import pytest
 from pt2bugs.cli import main
 from pt2bugs.report.site import reflowed
 from pt2bugs.report.style import LOOKS, OUTCOME_LETTERS
+from pt2bugs.results.matrix import backend_folder
 from pt2bugs.results.record import KEYS
 from pt2bugs.results.writer import JournalWriter
-from seeded import BLOCKED, BUG, write_case, write_journal
+from seeded import BLOCKED, BUG, write_backend_lines, write_case, write_journal
 
 RELEASES = ("2.2.2", "2.9.1", "2.10.0", "2.13.0")
 ROWS = {
@@ -29,6 +30,8 @@ ROWS = {
     "pytorch_3": ("s", "B.", "B", "."),
     "pytorch_4": (".", "E", "F", "B"),
 }
+BACKEND_ROWS = ("pytorch_1", "pytorch_2", "pytorch_3", "pytorch_4", "hostile")
+BACKENDS = {"eager": "....F", "aot_eager": "B...F", "mine": "BF..F", "odd<b>&": "s...."}
 HOSTILE = "</pre></script><script>window.pwned = 1</script><img src=x onerror='pwned=1'>\"&amp;"
 HOSTILE_ISSUE = "https://example.org/'><script>window.pwned=1</script>"
 
@@ -51,6 +54,9 @@ def write_project(folder: Path) -> None:
         record: Any = {**line, **texts}
         writer.append(record)
     writer.close()
+    for name, seen in BACKENDS.items():
+        extras = ("mine==1.0",) if name == "mine" else ()
+        write_backend_lines(folder, folder / "cases", name, dict(zip(BACKEND_ROWS, seen, strict=True)), *extras)
 
 
 @pytest.fixture(scope="module")
@@ -91,8 +97,9 @@ def line_of(page: Element, anchor: str) -> Element:
 
 def test_a_page_per_case(pages: dict[str, Element]) -> None:
     names = {f"case/{name}.html" for name in (*ROWS, "pytorch_9", "hostile")}
-    tops = {"index.html", "compare.html", "trends.html", "data.html"}
-    assert set(pages) == {*tops, "component/dynamo.html", "component/inductor.html", *names}
+    tops = {"index.html", "compare.html", "trends.html", "data.html", "backends.html"}
+    parts = {"component/dynamo.html", "component/inductor.html", "backend/mine.html", ODD}
+    assert set(pages) == {*tops, *parts, *names}
 
 
 def test_ids_are_unique_and_fields_have_labels(pages: dict[str, Element]) -> None:
@@ -378,6 +385,63 @@ def test_lives_and_trends(tmp_path: Path) -> None:
     atom = "{http://www.w3.org/2005/Atom}"
     titles = [text_of(entry.find(f"{atom}title")) for entry in feed.iter(f"{atom}entry")]
     assert titles == ["torch 2.11.0: 1 fixed", "torch 2.10.0: 2 broken, 1 fixed", "torch 2.9.1: 1 fixed"]
+
+
+ODD = f"backend/{backend_folder('odd<b>&')}.html"
+
+
+def test_backends_are_told_apart_from_the_layers_above(
+    project: Path, pages: dict[str, Element], capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = pages["backends.html"]
+    table = next(one for one in page.iter("table") if "numbers-table" in (one.get("class") or ""))
+    rows = [[text_of(cell) for cell in row.iter("td")] for row in table.findall("tbody/tr")]
+    # Its own, inherited, Inductor's, not claimed, cannot say, passes; one case was never run.
+    assert rows == [
+        ["mine", "2.13.0", "1", "2", "1", "0", "1", "1"],
+        ["odd<b>&", "2.13.0", "0", "0", "2", "0", "2", "2"],
+    ]
+    matrix = next(one for one in page.iter("table") if "matrix" in (one.get("class") or ""))
+    letters = {
+        text_of(row.find("th/small")).partition("::")[0]: [text_of(cell) for cell in row.iter("td")]
+        for row in matrix.iter("tr")
+        if row.find("td") is not None
+    }
+    assert letters == {
+        "pytorch_1": ["i", "?"], "pytorch_2": ["F", "."], "pytorch_3": [".", "."], "pytorch_4": ["+", "+"],
+        "pytorch_9": ["?", "?"], "hostile": ["i", "+"],
+    }  # fmt: skip
+    (one,) = (
+        each for each in pages["backend/mine.html"].iter("details") if each.get("class") == "cell"
+        and "pytorch_2::" in text_of(each)
+    )  # fmt: skip
+    again = "pt2bugs run pytorch_2 --torch 2.13.0 --device cpu --backend mine --with mine==1.0 --rerun"
+    assert again in text_of(one)
+    assert "pt2bugs backend mine --torch 2.13.0 --with mine==1.0" in text_of(pages["backend/mine.html"])
+    # The command says the same.
+    main(["backend", "mine", "--with", "mine==1.0", "--offline", "--json", *places(project)])
+    groups = json.loads(capsys.readouterr().out)["groups"]
+    assert [str(count) for count in groups.values()] == rows[0][2:]
+
+
+def test_a_device_that_was_never_measured_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_journal(tmp_path, write_case(tmp_path, "pytorch_1", devices=["cpu", "cuda"]), {"2.9.1": "B"})
+    assert main(["report", "-o", str(tmp_path / "site"), *places(tmp_path)]) == 0
+    assert "cpu, cuda (not measured)" in (tmp_path / "site" / "case" / "pytorch_1.html").read_text()
+    assert "Not measured: the device cuda." in (tmp_path / "site" / "index.html").read_text()
+    assert not (tmp_path / "site" / "backends.html").exists()
+    main(["export", "--format", "csv", *places(tmp_path)])
+    assert "cuda" not in capsys.readouterr().out
+
+
+def test_releases_with_few_results_are_pale(tmp_path: Path) -> None:
+    for name, letters in {"one": "BB", "two": "B"}.items():
+        write_journal(tmp_path, write_case(tmp_path, name), dict(zip(("2.9.1", "2.10.0"), letters, strict=False)))
+    assert main(["report", "-o", str(tmp_path / "site"), *places(tmp_path)]) == 0
+    page = html5lib.parse((tmp_path / "site" / "trends.html").read_text(), namespaceHTMLElements=False)
+    columns = [(one.get("class"), text_of(one).split()[-1]) for one in page.iter() if "column" in one.get("class", "")]
+    assert columns[:2] == [("column", "2.9.1"), ("column pale", "2.10.0")]
+    assert "(2.10.0: 50 %)" in text_of(page)
 
 
 def test_the_data_of_the_page_is_that_of_the_export(project: Path) -> None:

@@ -327,6 +327,8 @@ PAGES = (
     "compare.html",
     "trends.html",
     "data.html",
+    "backends.html",
+    "backend/mine.html",
     "component/dynamo.html",
     "case/pytorch_2.html",
     "case/hostile.html",

@@ -146,20 +146,26 @@ def command_parser(name: str) -> tuple[argparse.ArgumentParser, ModuleType]:
     """The parser of a command, and its module."""
     module = importlib.import_module(f"pt2bugs.commands.{name}")
     help_ = COMMANDS[name]
+    width = shutil.get_terminal_size().columns - 2
     parser = argparse.ArgumentParser(
         prog=f"pt2bugs {name}",
-        description=help_[0].upper() + help_[1:] + ".",
-        epilog=_examples(module),
+        description=textwrap.fill(help_[0].upper() + help_[1:] + ".", width),
+        epilog=_examples(module, width),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     module.add_arguments(parser)
     return parser, module
 
 
-def _examples(module: ModuleType) -> str:
-    """The examples of a command: pairs of a command line and what it is for."""
+def _examples(module: ModuleType, width: int) -> str:
+    """The examples of a command: pairs of a command line, which is never broken, and what it is for."""
     pairs: Sequence[tuple[str, str]] = getattr(module, "EXAMPLES", ())
-    lines = [line for command, why in pairs for line in (f"  {command}", f"      {why}")]
+    indent = " " * 6
+    lines = [
+        line
+        for command, why in pairs
+        for line in (f"  {command}", *textwrap.wrap(why, width, initial_indent=indent, subsequent_indent=indent))
+    ]
     return "\n".join(["examples:", *lines]) if lines else ""
 
 
@@ -174,7 +180,7 @@ def overview(width: int) -> str:
         lines += ["", f"{title}:"] if there else []
         for name in there:
             lines += textwrap.wrap(COMMANDS[name], width, initial_indent=f"  {name:8}  ", subsequent_indent=" " * 12)
-    lines += ["", "pt2bugs COMMAND --help has the options and examples of a command."]
+    lines += ["", *textwrap.wrap("pt2bugs COMMAND --help has the options and examples of a command.", width)]
     shells = f"pt2bugs --print-completion {'|'.join(SHELLS)} prints what makes a shell complete commands and case ids."
     codes = "Exit codes: 0 all as expected, 1 something is not, 2 bad usage or input, 3 nothing selected."
     return "\n".join([*lines, *textwrap.wrap(shells, width), *textwrap.wrap(codes, width)])

@@ -1,53 +1,22 @@
 """A baseline: the failures that are known, so that only what is new, different or gone needs attention.
 
-A TOML file with one `[[known]]` entry for each cell: `case`, `check`, `device`, `backend`; the identity of its failure,
-`outcome`, `error`, `signal` and `message`; and for people `reason` and `until`, a date from which on it counts no more.
+It is a file of accepted failures (`pt2bugs.bisect.accepted` has the format), with one entry for each cell that fails.
 """
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from enum import Enum
 from pathlib import Path
-from typing import Any
 
-from pt2bugs.backends.identity import Failure, failure_of
+from pt2bugs.bisect.accepted import Accepted, CellName, accepted_text, entry_for, find_accepted
 from pt2bugs.case.words import Outcome
-from pt2bugs.errors import InputError
 from pt2bugs.files import write_text
+from pt2bugs.results.failure import Failure, failure_of
+from pt2bugs.results.matrix import public_or_empty
 from pt2bugs.results.record import Record
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-CellName = tuple[str, str, str, str]
-"""Case, check, device, backend."""
-_CELL = ("case", "check", "device", "backend")
-_IDENTITY = ("outcome", "error", "signal", "message")
-
-
-class BaselineError(InputError):
-    """A baseline that cannot be read or written.
-
-    Cause: no such file, no TOML, an entry without its cell, an unknown key.
-    Remedy: the message says which entry; `--update-baseline` writes the file anew.
-    """
-
-
-@dataclass(frozen=True)
-class Known:
-    """A failure that is known, why, and the day from which on it is not accepted any more."""
-
-    cell: CellName
-    failure: Failure
-    reason: str = ""
-    until: date | None = None
 
 
 class Change(str, Enum):
@@ -63,11 +32,11 @@ class Change(str, Enum):
 
 @dataclass(frozen=True)
 class Difference:
-    """A cell that is not as the baseline has it."""
+    """A cell that is not as the baseline has it: `known` is what it has, `failure` what was seen (None: it passed)."""
 
     change: Change
     cell: CellName
-    known: Known | None
+    known: Accepted | None
     failure: Failure | None
 
     @property
@@ -83,114 +52,74 @@ class Difference:
             return seen
         if self.change is Change.EXPIRED:
             return f"{seen} (accepted until {self.known.until})"
-        return f"{seen} (known: {self.known.failure.words})"
+        return f"{seen} (known: {self.known.identity})"
 
 
-def read_baseline(path: Path) -> dict[CellName, Known]:
-    """The entries of a file by cell.
-
-    Raises:
-        BaselineError: it cannot be read, or an entry is not one.
-    """
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise BaselineError(f"--baseline {path}: there is no such file; --update-baseline writes it") from None
-    except (OSError, ValueError) as error:
-        raise BaselineError(f"--baseline {path}: cannot be read: {error}") from None
-    entries = table.get("known", [])
-    if set(table) - {"known"} or not isinstance(entries, list):
-        raise BaselineError(f"--baseline {path}: it has [[known]] entries, and nothing else")
-    found = {}
-    for number, entry in enumerate(entries, 1):
-        known = _parse(path, number, entry)
-        if known.cell in found:
-            raise BaselineError(f"--baseline {path}: entry {number}: a second one for {'::'.join(known.cell[:2])}")
-        found[known.cell] = known
-    return found
-
-
-def _parse(path: Path, number: int, entry: Any) -> Known:
-    where = f"--baseline {path}: entry {number}"
-    if not isinstance(entry, dict):
-        raise BaselineError(f"{where}: is no table")
-    if unknown := sorted(set(entry) - {*_CELL, *_IDENTITY, "reason", "until"}):
-        raise BaselineError(f"{where}: unknown key {unknown[0]!r}")
-    for key in (*_CELL, "outcome"):
-        if not entry.get(key):
-            raise BaselineError(f"{where}: has no {key!r}")
-    for key in (*_CELL, *_IDENTITY, "reason"):
-        if not isinstance(entry.get(key, ""), str):
-            raise BaselineError(f"{where}: {key} must be a string")
-    if entry["outcome"] not in {str(one) for one in Outcome}:
-        raise BaselineError(f"{where}: unknown outcome {entry['outcome']!r}")
-    until = entry.get("until")
-    if until is not None and (not isinstance(until, date) or isinstance(until, datetime)):
-        raise BaselineError(f"{where}: until must be a date, such as 2026-12-31 without quotes")
-    case, check, device, backend = (entry[key] for key in _CELL)
-    failure = Failure(**{key: entry.get(key, "") for key in _IDENTITY})
-    return Known((case, check, device, backend), failure, entry.get("reason", ""), until)
-
-
-def differences(
-    baseline: Mapping[CellName, Known], records: Mapping[CellName, Record], today: date
-) -> list[Difference]:
+def differences(baseline: Sequence[Accepted], records: Mapping[CellName, Record], today: date) -> list[Difference]:
     """Where the lines of these cells are not as the baseline has them; cells that gave no answer are left out."""
     found = []
     for cell, record in sorted(records.items()):
-        known, failure = baseline.get(cell), failure_of(record)
+        failure = failure_of(record)
         if failure is None:
-            if known is not None and record["outcome"] == Outcome.PASS:
-                found.append(Difference(Change.GONE, cell, known, None))
-        elif known is None:
-            found.append(Difference(Change.NEW, cell, None, failure))
-        elif failure != known.failure:
-            found.append(Difference(Change.DIFFERENT, cell, known, failure))
-        elif not accepts(baseline, cell, record, today):
-            found.append(Difference(Change.EXPIRED, cell, known, failure))
+            continue
+        about = _about(baseline, cell, record)
+        covering = find_accepted(about, cell, record)
+        if covering is None:
+            change = Change.DIFFERENT if about else Change.NEW
+            found.append(Difference(change, cell, about[0] if about else None, failure))
+        elif covering.has_ended(today):
+            found.append(Difference(Change.EXPIRED, cell, covering, failure))
+    found += [Difference(Change.GONE, cell, entry, None) for entry, cell in _gone(baseline, records)]
     order = list(Change)
     return sorted(found, key=lambda one: order.index(one.change))
 
 
-def accepts(baseline: Mapping[CellName, Known], cell: CellName, record: Record, today: date) -> bool:
-    """Whether the line shows the failure that the baseline has for its cell, and that still counts."""
-    known = baseline.get(cell)
-    return known is not None and failure_of(record) == known.failure and (known.until is None or today < known.until)
+def _about(baseline: Iterable[Accepted], cell: CellName, record: Record) -> list[Accepted]:
+    torch = public_or_empty(record["torch"]) or "0"
+    return [entry for entry in baseline if entry.speaks_of(cell, torch)]
 
 
-def updated(baseline: Mapping[CellName, Known], records: Mapping[CellName, Record]) -> dict[CellName, Known]:
-    """The baseline with what was seen: reasons stay, entries of cells that gave no answer or were not run stay, too."""
-    found = dict(baseline)
-    for cell, record in records.items():
-        failure = failure_of(record)
-        if failure is not None:
-            before = baseline.get(cell)
-            same = before is not None and before.failure == failure
-            found[cell] = before if before is not None and same else Known(cell, failure)
-        elif record["outcome"] == Outcome.PASS:
-            found.pop(cell, None)
+def _gone(baseline: Iterable[Accepted], records: Mapping[CellName, Record]) -> list[tuple[Accepted, CellName]]:
+    """Entries of which every cell that gave an answer passes, each with the first of these cells."""
+    found = []
+    for entry in baseline:
+        about = [cell for cell, record in sorted(records.items()) if _about([entry], cell, record)]
+        passing = [cell for cell in about if records[cell]["outcome"] == Outcome.PASS]
+        if passing and not any(failure_of(records[cell]) for cell in about):
+            found.append((entry, passing[0]))
     return found
 
 
-def write_baseline(path: Path, entries: Iterable[Known]) -> None:
+def updated(baseline: Sequence[Accepted], records: Mapping[CellName, Record]) -> list[Accepted]:
+    """The baseline with what was seen: entries that still cover a failure stay as they are, with reason and end date.
+
+    Entries of cells that gave no answer or were not run stay, too.
+    """
+    gone = {id(entry) for entry, _ in _gone(baseline, records)}
+    failing = {cell: record for cell, record in records.items() if failure_of(record)}
+    kept = []
+    for entry in baseline:
+        about = [(cell, record) for cell, record in failing.items() if _about([entry], cell, record)]
+        is_wrong = about and not any(entry.covers(cell, record) for cell, record in about)
+        if id(entry) not in gone and not is_wrong:
+            kept.append(entry)
+    new = [entry_for(cell, line) for cell, line in failing.items() if find_accepted(kept, cell, line) is None]
+    return [*kept, *new]
+
+
+def write_baseline(path: Path, entries: Iterable[Accepted]) -> None:
     """Write the entries, sorted by cell.
 
     Raises:
-        BaselineError: the file cannot be written.
+        FileError: it cannot be written.
     """
+
+    def place(entry: Accepted) -> tuple[str, ...]:
+        return entry.case, *(part or "" for part in (entry.bug.check, entry.bug.device, entry.bug.backend))
+
     text = "# Known failures, written by `pt2bugs backend NAME --baseline FILE --update-baseline`.\n"
-    text += "# `reason` and `until = 2026-12-31` (a day from which on an entry counts no more) are yours to add.\n"
-    for known in sorted(entries, key=lambda one: one.cell):
-        values = [*zip(_CELL, known.cell, strict=True), *((key, getattr(known.failure, key)) for key in _IDENTITY)]
-        values.append(("reason", known.reason))
-        lines = [f"{key} = {json.dumps(value, ensure_ascii=True)}" for key, value in values if value]
-        if known.until:
-            lines.append(f"until = {known.until.isoformat()}")
-        text += "\n[[known]]\n" + "\n".join(lines) + "\n"
-    try:
-        write_text(path, text)
-    except OSError as error:
-        raise BaselineError(f"--baseline {path}: cannot be written: {error.strerror}") from None
+    text += "# `reason`, and `until = 2026-12-31`, the last day on which an entry counts, are yours to add.\n\n"
+    write_text(path, text + accepted_text(sorted(entries, key=place)))
 
 
 def as_text(found: Iterable[Difference]) -> str:

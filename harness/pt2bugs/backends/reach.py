@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from pt2bugs.backends.known import KnownBackend, known_backends
 from pt2bugs.case.cells import Cell
+from pt2bugs.case.words import EXTRAS
 from pt2bugs.engine.backend import BackendSetup
 from pt2bugs.envs.packages import package_word
 from pt2bugs.errors import InputError
@@ -74,3 +76,35 @@ def on_its_device(cells: Iterable[Cell], reaches: dict[str, Reach]) -> list[Cell
         else cell
         for cell in cells
     ]
+
+
+_DIGEST = re.compile(r"@[0-9a-f]{8}$")
+
+
+def reproduction(
+    cell: tuple[str, str, str, str],
+    torch: str | None,
+    extras: Iterable[str],
+    imports: Sequence[str] = (),
+    not_claimed: Sequence[str] = (),
+    packages: Sequence[str] = (),
+) -> list[str]:
+    """The words of the command that runs a cell of an environment again, without the last, ``--rerun``.
+
+    A backend that is known brings its packages and its device along. `extras` are those of the journal, where a path
+    has its last part alone; `packages` are the user's own words for them. Without `torch` it is the running one.
+    """
+    case, _, device, backend = cell
+    reach = reach_of(backend)
+    words = ["pt2bugs", "run", case, *(["--torch", torch] if torch else [])]
+    words += [] if reach.setup.device == device else ["--device", device]
+    words += ["--backend", backend]
+    own = [extra for extra in extras if extra not in reach.extras]
+    words += [word for extra in own if extra in EXTRAS for word in ("--extra", extra)]
+    if any(extra not in EXTRAS for extra in own):
+        # With packages of the user's own none of the known ones are installed, so that all are named.
+        named = packages or [_DIGEST.sub("", extra) for extra in extras if extra not in EXTRAS]
+        words += [word for package in named for word in ("--with", package)]
+    for option, values in (("--import", imports), ("--not-claimed", not_claimed)):
+        words += [word for value in values for word in (option, value)]
+    return words

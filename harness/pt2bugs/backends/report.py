@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from pt2bugs.backends.identity import failure_of, is_same
 from pt2bugs.backends.known import REFERENCES
 from pt2bugs.case.cells import NOT_CLAIMED, Cell, unclaimed
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.words import Outcome, Verdict
+from pt2bugs.results.failure import failure_of, is_same
 from pt2bugs.results.record import Record
 
 

@@ -1,9 +1,10 @@
-"""Failures that somebody accepted, each with its identity, a reason and the day on which the acceptance ends.
+"""Failures that somebody accepted: one file format for `compare --allow` and for `backend --baseline`.
 
-A TOML file with one ``[[accepted]]`` table per failure. Keys: `case`, `outcome`, `reason` and `until` (a date, the last
-day) are required; `check`, `device`, `backend` and `torch` (a PEP 440 specifier set) say where, left out they mean
-everywhere; `error`, `match`, `frame`, `output` and `signal` say what it looks like, as in a bug entry of a case file.
-A failure that does not look like this is not the accepted one.
+A TOML file with one ``[[accepted]]`` table per failure. Keys: `case` and `outcome` are required; `check`, `device`,
+`backend` and `torch` (a PEP 440 specifier set) say where, left out they mean everywhere; `error`, `match`, `frame`,
+`output` and `signal` say what it looks like, as in a bug entry of a case file, and `message` is the telling line
+of the message with ``N`` for every number, as `--update-baseline` writes it. `reason` says why; `until` (a date) is the
+last day, and an entry without it counts for ever. A failure that does not look like this is not the accepted one.
 """
 
 from __future__ import annotations
@@ -17,64 +18,107 @@ from pathlib import Path
 from typing import Any
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from pt2bugs.case.cells import Cell
 from pt2bugs.case.expectation import has_identity
 from pt2bugs.case.model import Bug
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.patterns import PatternTimeout
 from pt2bugs.case.words import FAILURES, Outcome
 from pt2bugs.errors import InputError
+from pt2bugs.results.failure import failure_of
+from pt2bugs.results.matrix import public_or_empty
+from pt2bugs.results.record import Record
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
+CellName = tuple[str, str, str, str]
+"""Case, check, device, backend: `Cell.key`."""
+
 
 class AcceptedError(InputError):
-    """A file of accepted failures that breaks its format.
+    """A file of accepted failures that cannot be read, or that breaks its format.
 
-    Cause: an unknown key, a required one missing, an end date that is none, a pattern that does not parse.
+    Cause: no such file, an unknown key, a required one missing, an end date that is no date, a pattern that does not
+    parse.
     Remedy: the message has a line for every problem; it names the file, the entry and the key.
     """
 
 
 @dataclass(frozen=True)
 class Accepted:
-    """One accepted failure: `bug` has its identity and where it applies, `until` is the last day."""
+    """One accepted failure: `bug` has its identity and where it applies, `until` is the last day (None: for ever).
+
+    `message` is the telling line without numbers, as `Failure` has it; empty stands for any.
+    """
 
     case: str
     bug: Bug
-    reason: str
-    until: date
+    reason: str = ""
+    until: date | None = None
+    message: str = ""
 
-    def covers(self, cell: Cell, torch: str, seen: Observation) -> bool:
-        """Whether this failure of the cell in that release (a public version) is the accepted one, end date aside."""
+    def speaks_of(self, cell: CellName, torch: str) -> bool:
+        """Whether it is about this cell in that release (a public version), whatever was seen there."""
         bug = self.bug
-        applies = (
-            self.case == cell.case.id
-            and bug.check in (None, cell.check.name)
-            and bug.device in (None, cell.device)
-            and bug.backend in (None, cell.backend)
-            and bug.torch.contains(torch, prereleases=True)
-        )
+        places = zip((self.case, bug.check, bug.device, bug.backend), cell, strict=True)
+        return all(named in (None, there) for named, there in places) and bug.torch.contains(torch, prereleases=True)
+
+    def covers(self, cell: CellName, record: Record) -> bool:
+        """Whether the line of the cell shows the accepted failure, end date aside."""
+        if not self.speaks_of(cell, public_or_empty(record["torch"]) or "0"):
+            return False
+        failure = failure_of(record)
+        if failure is None or (self.message and self.message != failure.message):
+            return False
+        bug = self.bug
+        if bug.error is not None and bug.error in (failure.error, record["error_type"].rpartition(".")[2]):
+            # Written bare, or the exception inside one that only says which backend raised it.
+            bug = replace(bug, error=None)
         try:
-            return applies and has_identity(bug, seen)
+            return has_identity(bug, Observation.from_dict(record))
         except PatternTimeout:
             return False
 
     def has_ended(self, today: date) -> bool:
-        return today > self.until
+        return self.until is not None and today > self.until
+
+    @property
+    def identity(self) -> str:
+        """What the failure looks like, on one line."""
+        return f"{self.bug.identity}: {self.message}" if self.message else self.bug.identity
+
+    @property
+    def words(self) -> str:
+        """Until when it is accepted, and why."""
+        end = f"until {self.until}" if self.until else "for ever"
+        return f"{end}: {self.reason}" if self.reason else f"{end}, no reason given"
 
     def __str__(self) -> str:
         where = "::".join(part for part in (self.case, self.bug.check) if part)
-        return f"{where} ({self.bug.identity})"
+        return f"{where} ({self.identity})"
 
 
-def find_accepted(entries: Iterable[Accepted], cell: Cell, torch: str, seen: Observation) -> Accepted | None:
+def find_accepted(entries: Iterable[Accepted], cell: CellName, record: Record) -> Accepted | None:
     """The entry that covers a failure; of several the one that holds longest."""
-    found = [entry for entry in entries if entry.covers(cell, torch, seen)]
-    return max(found, key=lambda entry: entry.until, default=None)
+    found = [entry for entry in entries if entry.covers(cell, record)]
+    return max(found, key=lambda entry: entry.until or date.max, default=None)
+
+
+def entry_for(cell: CellName, record: Record, reason: str = "") -> Accepted:
+    """An entry for exactly this failure of that cell, in every release.
+
+    Raises:
+        ValueError: the line shows no failure.
+    """
+    failure = failure_of(record)
+    if failure is None:
+        raise ValueError(f"{'::'.join(cell[:2])} did not fail")
+    case, check, device, backend = cell
+    bug = Bug(Outcome(failure.outcome), check=check, device=device, backend=backend)
+    bug = replace(bug, error=failure.error or None, signal=failure.signal or None)
+    return Accepted(case, bug, reason, message=failure.message)
 
 
 def load_accepted(path: Path) -> list[Accepted]:
@@ -117,16 +161,19 @@ def accepted_text(entries: Sequence[Accepted]) -> str:
             "torch": str(bug.torch) or None,
             "outcome": str(bug.outcome),
             **{key: getattr(bug, key) for key in _IDENTITY},
-            "reason": entry.reason,
+            "message": entry.message or None,
+            "reason": entry.reason or None,
         }
         lines = [f"{key} = {_toml(value)}" for key, value in table.items() if value is not None]
-        parts.append("\n".join(["[[accepted]]", *lines, f"until = {entry.until.isoformat()}\n"]))
+        end = [f"until = {entry.until.isoformat()}"] if entry.until else []
+        parts.append("\n".join(["[[accepted]]", *lines, *end, ""]))
     return "\n".join(parts)
 
 
 _IDENTITY = ("error", "match", "frame", "output", "signal")
 _WHERE = ("check", "device", "backend", "torch")
-_REQUIRED = ("case", "outcome", "reason")
+_REQUIRED = ("case", "outcome")
+_KEYS = (*_REQUIRED, *_WHERE, *_IDENTITY, "message", "reason", "until")
 
 
 def _toml(text: str) -> str:
@@ -136,12 +183,11 @@ def _toml(text: str) -> str:
 
 def _problems(table: dict[str, Any]) -> Iterable[str]:
     for key, value in table.items():
-        if key not in (*_REQUIRED, *_WHERE, *_IDENTITY, "until"):
-            known = ", ".join((*_REQUIRED, "until", *_WHERE, *_IDENTITY))
-            yield f"unknown key {key!r}; there are {known}"
+        if key not in _KEYS:
+            yield f"unknown key {key!r}; there are {', '.join(_KEYS)}"
         elif key != "until" and not (isinstance(value, str) and value.strip()):
             yield f"{key} must be a text"
-    for key in (*_REQUIRED, "until"):
+    for key in _REQUIRED:
         if key not in table:
             yield f"needs {key!r}"
     outcome, until = table.get("outcome"), table.get("until")
@@ -165,4 +211,4 @@ def _problems(table: dict[str, Any]) -> Iterable[str]:
 def _entry(table: dict[str, Any]) -> Accepted:
     where: dict[str, Any] = {key: table.get(key) for key in ("check", "device", "backend", *_IDENTITY)}
     bug = replace(Bug(Outcome(table["outcome"]), torch=SpecifierSet(table.get("torch", ""))), **where)
-    return Accepted(table["case"], bug, table["reason"], table["until"])
+    return Accepted(table["case"], bug, table.get("reason", ""), table.get("until"), table.get("message", ""))

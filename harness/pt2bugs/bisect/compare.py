@@ -117,8 +117,7 @@ class Comparison:
         found = {}
         for one in self.differences:
             if one.change is Change.BROKEN and one.after is not None:
-                seen = Observation.from_dict(one.after.record)
-                entry = find_accepted(self.entries, one.cell, self.after, seen)
+                entry = find_accepted(self.entries, one.cell.key, one.after.record)
                 if entry is not None:
                     found[one] = entry
         return found
@@ -135,10 +134,14 @@ class Comparison:
 
     @property
     def needless(self) -> list[Accepted]:
-        """Entries that cover nothing of what was compared."""
-        used = list(self._covered.values())
-        compared = {one.cell.case.id for one in self.differences}
-        return [entry for entry in self.entries if entry not in used and entry.case in compared]
+        """Entries about checks that were compared, which cover no failure of them in the release to go to."""
+        there = [one for one in self.differences if one.after is not None]
+        return [
+            entry
+            for entry in self.entries
+            if any(entry.speaks_of(one.cell.key, self.after) for one in there)
+            and not any(one.after and entry.covers(one.cell.key, one.after.record) for one in there)
+        ]
 
     def of(self, change: Change) -> list[Difference]:
         """The checks with that change, accepted ones left out."""

@@ -8,15 +8,22 @@ from pt2bugs.bisect.accepted import Accepted
 from pt2bugs.bisect.compare import Change, Comparison, Difference, by_case
 
 FOLDED = (Change.STILL, Change.FINE)
-"""Changes that Markdown folds away: a move does not cause them."""
+"""Changes that a move does not cause: Markdown folds them away, the terminal shows a line for each case."""
 
 
 def as_text(comparison: Comparison, *, everything: bool, cut: Callable[[str], str]) -> str:
-    """By what becomes of the checks, worst first, and by case. `cut` shortens a line to what the reader shows."""
-    lines = [f"torch {comparison.before} -> {comparison.after}"]
+    """By what becomes of the checks, worst first, and by case. `cut` shortens a line to what the reader shows.
+
+    What the move does not cause is a line for each case, unless `everything` is asked for.
+    """
+    lines = [f"torch {comparison.before} -> {comparison.after}", f"{comparison.counts or 'no check'}"]
     for title, differences in _groups(comparison, everything=everything):
-        lines += ["", f"{title} ({len(differences)})"]
+        short = title in map(str, FOLDED) and not everything
+        lines += ["", f"{title} ({len(differences)}){'; --all says what was seen' if short else ''}"]
         for case, group in by_case(differences):
+            if short:
+                lines.append(cut(f"  {case.id}  {case.title}"))
+                continue
             lines += [cut(f"  {case.id}  {case.title}"), f"    {case.issue}"]
             for one in group:
                 lines.append(cut(f"    {one.cell.name}  {_line(one.why)}"))
@@ -52,9 +59,9 @@ def _groups(comparison: Comparison, *, everything: bool) -> Iterator[tuple[str, 
 def _notes(comparison: Comparison, one: Difference) -> Iterator[str]:
     entry: Accepted | None
     if entry := comparison.accepted.get(one):
-        yield f"accepted until {entry.until}: {entry.reason}"
+        yield f"accepted {entry.words}"
     elif entry := comparison.ended.get(one):
-        yield f"was accepted until {entry.until}: {entry.reason}"
+        yield f"was accepted {entry.words}"
 
 
 def _line(text: str) -> str:

@@ -13,8 +13,9 @@ from packaging.version import Version
 
 from pt2bugs.backends import baseline as base
 from pt2bugs.backends.known import REFERENCES, known_backends
-from pt2bugs.backends.reach import Reach, on_its_device, reach_of
+from pt2bugs.backends.reach import Reach, on_its_device, reach_of, reproduction
 from pt2bugs.backends.report import TITLES, Answer, Group, answer_for, by_component, by_demand, counts, reference_lines
+from pt2bugs.bisect.accepted import Accepted, AcceptedError, load_accepted
 from pt2bugs.case.cells import Cell, cells_of
 from pt2bugs.case.model import Case
 from pt2bugs.commands import OK, UNEXPECTED
@@ -210,12 +211,17 @@ def _offline_release(options: Options, reach: Reach, cells: Sequence[Cell], line
 
 def _reproduce(cell: Cell, target: Target, options: Options) -> str:
     """The command that runs the cell again."""
-    words = ["pt2bugs", "run", cell.case.id, "--backend", cell.backend]
-    if target.python is None:
-        words += ["--torch", target.key.torch]
-    elif options.python_exe:
+    torch = target.key.torch if target.python is None else None
+    extras = () if target.python else target.key.extras
+    words = reproduction(cell.key, torch, extras, options.imports, options.not_claimed, options.packages)
+    if options.python_exe:
         words += ["--python-exe", str(options.python_exe), "--results", str(options.results or "results")]
-    for option, values in (("--with", options.packages), ("--import", options.imports), ("--cases", options.cases)):
+    for option, values in (
+        ("--index", [options.index] if options.index else []),
+        ("--find-links", options.find_links),
+        ("--python", [options.python] if options.python else []),
+        ("--cases", options.cases),
+    ):
         words += [word for value in values for word in (option, str(value))]
     return shlex.join([*words, "--rerun"])
 
@@ -259,17 +265,17 @@ def _print(answers: Sequence[Answer], options: Options, target: Target) -> None:
 # --- the baseline -------------------------------------------------------------------------------------
 
 
-def _read_baseline(options: Options) -> dict[base.CellName, base.Known] | None:
+def _read_baseline(options: Options) -> list[Accepted] | None:
     if options.baseline is None:
         return None
-    if options.update_baseline and not options.baseline.exists():
-        return {}
-    return base.read_baseline(options.baseline)
+    if not options.baseline.exists():
+        if options.update_baseline:
+            return []
+        raise AcceptedError(f"--baseline {options.baseline}: there is no such file; --update-baseline writes it")
+    return load_accepted(options.baseline)
 
 
-def _compare_with_baseline(
-    options: Options, known: dict[base.CellName, base.Known], answers: Sequence[Answer], path: Path
-) -> bool:
+def _compare_with_baseline(options: Options, known: list[Accepted], answers: Sequence[Answer], path: Path) -> bool:
     """Show what differs, and write the file if asked to; whether anything differs."""
     records = {
         one.cell.key: one.record for one in answers if one.record is not None and one.group is not Group.NOT_CLAIMED
@@ -290,7 +296,7 @@ def _compare_with_baseline(
         print(text)
     say(f"{path}: {len(found)} of {len(records)} cells differ" if found else f"{path}: nothing differs")
     if options.update_baseline:
-        base.write_baseline(path, base.updated(known, records).values())
+        base.write_baseline(path, base.updated(known, records))
         say(f"{path}: written")
         return False
     return bool(found)

@@ -12,13 +12,14 @@ from typing import Any
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from pt2bugs.backends.reach import reproduction
 from pt2bugs.bisect.bisection import Bisection, CheckHistory, window
 from pt2bugs.bisect.evidence import CONFIDENCE, Evidence
 from pt2bugs.bisect.search import State, Transition
 from pt2bugs.case.cells import Cell
 from pt2bugs.case.words import Verdict
 from pt2bugs.commands import OK, UNEXPECTED
-from pt2bugs.commands.console import print_json, say, warn
+from pt2bugs.commands.console import cut, print_json, say, warn
 from pt2bugs.commands.options import (
     ResultsOptions,
     RunningOptions,
@@ -201,7 +202,10 @@ def _print(bisection: Bisection, options: Options) -> None:
         }
         print_json({"answers": answers, "cost": spent})
     else:
-        print("\n\n".join(text_of(history, bisection, options) for history in bisection.histories))
+        text = "\n\n".join(text_of(history, bisection, options) for history in bisection.histories)
+        for line in text.splitlines():
+            # Commands and addresses are there to be copied.
+            print(line if "reproduce: " in line or "://" in line else cut(line))
     if cost.visited:
         say(
             f"{cost.cells} cells in {len(cost.visited)} environments, {cost.installed} of them installed now; "
@@ -260,9 +264,9 @@ def _documented(one: Transition[str], history: CheckHistory) -> tuple[str, bool]
 
 
 def _reproduce(cell: Cell, release: str, options: Options) -> str:
-    words = ["pt2bugs", "run", cell.case.id, "--torch", release, "--device", cell.device, "--backend", cell.backend]
+    extras = one_shape(options, options.backend).key.extras
+    words = reproduction(cell.key, release, extras, options.imports, options.not_claimed, options.packages)
     for option, values in (
-        ("--extra", options.extra),
         ("--index", [options.index] if options.index else []),
         ("--find-links", options.find_links),
         ("--python", [options.python] if options.python else []),

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import difflib
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pt2bugs.case.words import Verdict
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import say, warn
 from pt2bugs.commands.options import add_results, add_selection
-from pt2bugs.commands.selection import LinesOptions, load_lines, select_cases
+from pt2bugs.commands.selection import LinesOptions, cases_on, load_lines, select_cases
 from pt2bugs.curate.bless import ThinJournal, entries_of, faces_of
 from pt2bugs.curate.header_edit import rewrite
 from pt2bugs.errors import InputError
@@ -39,7 +39,9 @@ def run(options: Options) -> int:
         if "::" in word:
             raise InputError(f"{word}: the entries of a header speak of all checks; name the case alone")
     corpus, cases = select_cases(options)
-    lines = load_lines(options, corpus, cases, warn)
+    cases = cases_on(options, cases)
+    # The entries of a header speak of all devices and backends.
+    lines = load_lines(replace(options, device=(), backend=()), corpus, cases, warn)
     thin = 0
     blessed = []
     for case in cases:

@@ -20,7 +20,7 @@ from pt2bugs.case.model import CaseError
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import print_json, say, warn
 from pt2bugs.commands.options import add_results, add_selection
-from pt2bugs.commands.selection import LinesOptions, corpus_roots, load_lines, open_results, select_cases
+from pt2bugs.commands.selection import LinesOptions, cases_on, corpus_roots, load_lines, open_results, select_cases
 from pt2bugs.curate.mend import mend
 from pt2bugs.curate.problems import problems_of, shown
 from pt2bugs.curate.review import RULES, Prober, findings_of
@@ -65,7 +65,9 @@ def run(options: Options) -> int:
         errors = error.errors if isinstance(error, CorpusError) else (error,)
         words = [shown(one.path, problem) for one in errors for problem in problems_of(one.path)]
         raise InputError("\n".join(words) or str(error)) from None
-    lines = load_lines(options, corpus, cases, warn)
+    cases = cases_on(options, cases)
+    # A good case is one on all its devices and backends.
+    lines = load_lines(replace(options, device=(), backend=()), corpus, cases, warn)
     marks = {True: "+", False: "X", None: "-"}
     width = max(len(case.id) for case in cases)
     found_all = []

@@ -5,18 +5,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from pt2bugs.backends.baseline import accepts, read_baseline
-from pt2bugs.bisect.accepted import Accepted, load_accepted
+from pt2bugs.bisect.accepted import load_accepted
 from pt2bugs.bisect.compare import UNSURE_SHARE, Change, Comparison, Difference
 from pt2bugs.bisect.compare_text import as_markdown, as_text
 from pt2bugs.bisect.evidence import FLAKY_REPEATS, Evidence
 from pt2bugs.case.cells import Cell
-from pt2bugs.case.model import Bug
-from pt2bugs.case.words import Outcome
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import cut, print_json, say, warn
 from pt2bugs.commands.options import (
@@ -50,7 +46,6 @@ class Options(SelectionOptions, ResultsOptions, RunningOptions):
     before: str
     after: str
     offline: bool = False
-    baseline: Path | None = None
     all: bool = False
     allow: Path | None = None
     markdown: bool = False
@@ -65,13 +60,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_results(parser)
     add_run(parser)
     parser.add_argument("--offline", action="store_true", help="answer from the journal alone, run nothing")
-    parser.add_argument("--baseline", type=Path, metavar="FILE", help="failures of B that are known and accepted")
-    parser.add_argument("--all", action="store_true", help="list also the checks that pass in both")
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="list also what passes in both, and what was seen of each check",
+    )
     parser.add_argument(
         "--allow",
+        "--baseline",
         type=Path,
         metavar="FILE",
-        help="accepted breakages: a TOML file of [[accepted]] entries, each with a reason and an end date",
+        help="accepted failures: a TOML file of [[accepted]] entries, each with a reason and an end date; "
+        "that of `backend --baseline` is one",
     )
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--markdown", action="store_true", help="print it for an issue or a pull request")
@@ -97,28 +97,9 @@ def run(options: Options) -> int:
         Difference(cell, evidence.find(cell, str(before), extras), evidence.find(cell, str(after), extras))
         for cell in cells
     ]
-    entries += _of_baseline(options, differences)
     comparison = Comparison(str(before), str(after), differences, entries)
     _print(comparison, options)
     return UNEXPECTED if failed or comparison.is_unanswered or comparison.of(Change.BROKEN) else OK
-
-
-def _of_baseline(options: Options, differences: Sequence[Difference]) -> list[Accepted]:
-    """The broken checks that the baseline of a backend knows, as accepted ones."""
-    if options.baseline is None:
-        return []
-    baseline, today = read_baseline(options.baseline), datetime.now(timezone.utc).date()
-    found = []
-    for one in differences:
-        if one.change is Change.BROKEN and one.after and accepts(baseline, one.cell.key, one.after.record, today):
-            case, check, device, backend = one.cell.key
-            known = baseline[one.cell.key]
-            bug = Bug(Outcome(one.after.record["outcome"]), check=check, device=device, backend=backend)
-            found.append(Accepted(case, bug, known.reason or f"known in {options.baseline}", known.until or date.max))
-    if found:
-        broken = sum(one.change is Change.BROKEN for one in differences)
-        say(f"{options.baseline}: accepts {len(found)} of the {broken} that break")
-    return found
 
 
 def _releases(options: Options, results: Results, evidence: Evidence, cells: Sequence[Cell]) -> tuple[Release, Release]:
@@ -157,6 +138,9 @@ def _print(comparison: Comparison, options: Options) -> None:
         print(as_text(comparison, everything=options.all, cut=cut))
     for entry in comparison.needless:
         warn(f"{options.allow}: {entry}: covers nothing here; remove it")
+    endless = [entry for entry in comparison.accepted.values() if not (entry.reason and entry.until)]
+    if endless:
+        warn(f"{options.allow}: {len(endless)} of the entries in use have no reason or no end date")
     for one, entry in comparison.ended.items():
         warn(f"{options.allow}: {one.cell.case.id}::{one.cell.name} was accepted until {entry.until}: decide anew")
     say(f"torch {comparison.before} -> {comparison.after}: {comparison.counts}")
@@ -169,7 +153,7 @@ def _print(comparison: Comparison, options: Options) -> None:
 
 def _as_dict(comparison: Comparison, one: Difference) -> dict[str, Any]:
     entry = comparison.accepted.get(one)
-    told = {"reason": entry.reason, "until": entry.until.isoformat()} if entry else None
+    told = {"reason": entry.reason, "until": entry.until.isoformat() if entry.until else None} if entry else None
     return {**one.as_dict(), "accepted": told}
 
 

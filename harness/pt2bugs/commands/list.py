@@ -9,13 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pt2bugs.case.cells import cells_of
 from pt2bugs.case.model import Case
 from pt2bugs.case.words import Verdict
 from pt2bugs.commands import OK
-from pt2bugs.commands.console import print_json, say
+from pt2bugs.commands.console import cut, print_json, say
 from pt2bugs.commands.options import ResultsOptions, SelectionOptions, add_results, add_selection
-from pt2bugs.commands.selection import results_folder, select_cases
+from pt2bugs.commands.selection import cases_on, results_folder, select_cases
 from pt2bugs.errors import NothingSelected
 
 EXAMPLES = (
@@ -50,16 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: Options) -> int:
     _, cases = select_cases(options)
-    if options.device:
-        cases = [case for case in cases if set(options.device) & set(case.devices)]
-        if not cases:
-            raise NothingSelected(f"nothing selected: no selected case names the device {', '.join(options.device)}")
-    if options.backend:
-        # A case that is not for the CPU has its cells on its own device, as everywhere.
-        cases = [case for case in cases if any(cells_of(case, case.devices, tuple(options.backend)))]
-        if not cases:
-            words = ", ".join(options.backend)
-            raise NothingSelected(f"nothing selected: no check of the selected cases runs on the backend {words}")
+    cases = cases_on(options, cases)
     for words in options.text:
         cases = [case for case in cases if _has_words(case, words)]
         if not cases:
@@ -74,12 +64,15 @@ def run(options: Options) -> int:
         return OK
     width = max(len(case.id) for case in cases)
     for case in cases:
-        note = f"  (not measured on {', '.join(missing[case.id])})" if missing[case.id] else ""
-        print(f"{case.id:{width}}  {case.component:17}  {case.symptom:15}  {case.title}{note}")
+        absent = missing[case.id]
+        # On a GPU most were not: that is said where it was asked for, and where there is no answer at all.
+        told = absent if len(absent) == len(case.devices) else [one for one in absent if one in options.device]
+        note = f"  (not measured on {', '.join(told)})" if told else ""
+        print(cut(f"{case.id:{width}}  {case.component:17}  {case.symptom:15}  {case.title}{note}"))
     counts = Counter(device for devices in missing.values() for device in devices)
     say(f"{len(cases)} cases, {sum(len(case.checks) for case in cases)} checks")
     if counts:
-        say(f"not measured: {', '.join(f'{count} cases on {device}' for device, count in counts.items())}")
+        say(f"not measured: {', '.join(f'{counts[device]} on {device}' for device in sorted(counts))}")
     return OK
 
 

@@ -14,7 +14,7 @@ from packaging.version import InvalidVersion, Version
 
 from pt2bugs.case.corpus import load_cases
 from pt2bugs.commands import OK, UNEXPECTED
-from pt2bugs.commands.console import print_json, say, warn
+from pt2bugs.commands.console import cut, print_json, say, warn
 from pt2bugs.commands.options import ResultsOptions, add_results
 from pt2bugs.commands.selection import corpus_roots, open_results
 from pt2bugs.errors import InputError
@@ -92,11 +92,11 @@ def _print(one: Recognized, known: KnownBugs, torch: str, number: str) -> None:
     raised = one.failure.chain[0]
     first = next((line.strip() for line in raised.message.splitlines() if line.strip()), "")
     head = ": ".join(part for part in (one.failure.signal or raised.type, first) if part)
-    print(f"{number}{head[:160]}")
+    print(cut(f"{number}{head[:160]}"))
     for match in one.matches:
         told = known.as_dict(match, torch)
         word = "known" if match.kind == IDENTITY else "similar"
-        print(f"  {word} ({match.score:.2f}): {match.case.id}  {match.case.title}")
+        print(cut(f"  {word} ({match.score:.2f}): {match.case.id}  {match.case.title}"))
         where = [
             f"introduced in {told['introduced']}" if told["introduced"] else "",
             f"fixed in {told['fixed']}" if told["fixed"] else "",

@@ -75,8 +75,10 @@ def run(options: Options) -> int:
         _tell_builds(builds)
         return OK
     console = Console()
-    for part in _fitting(releases, console.width - _label_width(matrix) - 3):
-        console.print(_table(matrix, part))
+    # On a narrow terminal half is for the names, so that releases stand side by side.
+    label = min(_label_width(matrix), max(console.width // 2, console.width - 6 * len(releases)))
+    for part in _fitting(releases, console.width - label - 3):
+        console.print(_table(matrix, part, label))
     legend = ", ".join(f"{look.letter} {name}" for name, look in LOOKS.items() if name not in ("", "xfail"))
     say(f"{legend}; documented bug: " + ", ".join(f"{letter} {o}" for o, letter in OUTCOME_LETTERS.items()))
     _tell_builds(builds)
@@ -114,9 +116,9 @@ def _short(release: str) -> str:
     return release.rsplit(".", 1)[0] if release.count(".") == 2 else release
 
 
-def _table(matrix: pd.DataFrame, releases: list[str]) -> Table:
+def _table(matrix: pd.DataFrame, releases: list[str], label: int) -> Table:
     table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
-    table.add_column("check", no_wrap=True)
+    table.add_column("check", no_wrap=True, overflow="ellipsis", max_width=label)
     for release in releases:
         table.add_column(_short(release), justify="center", no_wrap=True)
     for _, row in matrix.iterrows():

@@ -68,7 +68,7 @@ class RunningOptions(BackendOptions):
 
 def add_selection(parser: argparse.ArgumentParser, *, backend: bool = True) -> None:
     """The selection; without `backend` where the command is about one backend, which it names itself."""
-    group = parser.add_argument_group("selection", "several values of one option add up, several options narrow")
+    group = parser.add_argument_group("selection", "values of one option add up, options narrow")
     group.add_argument(
         "patterns",
         nargs="*",

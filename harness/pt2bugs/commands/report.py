@@ -6,6 +6,7 @@ import argparse
 from dataclasses import dataclass
 from pathlib import Path
 
+from pt2bugs.backends.measured import measured_backends
 from pt2bugs.commands import OK
 from pt2bugs.commands.console import say, warn
 from pt2bugs.commands.options import add_lines, folder
@@ -37,12 +38,15 @@ def run(options: Options) -> int:
     rows = load_histories(options, corpus, cases, warn)
     if not rows:
         raise NothingSelected(f"nothing to report: {open_results(options).folder} has no results of the selected cases")
-    site = Site(cases, rows)
+    measured = measured_backends(open_results(options), corpus, cases, warn)
+    backends = [one for one in measured if not options.backend or one.name in options.backend]
+    site = Site(cases, rows, backends)
     write_site(options.output, render(site))
     if site.mixed_builds:
         warn(site.mixed_builds)
     say(
         f"{options.output / 'index.html'}: {len(site.bugs)} bugs and {len(site.guards)} guards, "
         f"{len(rows)} checks x {len(site.releases)} torch releases"
+        + (f", {len(site.backends)} backends" if site.backends else "")
     )
     return OK

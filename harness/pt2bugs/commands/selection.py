@@ -162,6 +162,23 @@ def _merged(cases: Sequence[Case]) -> list[Case]:
     return [found[id_] for id_ in sorted(found)]
 
 
+def cases_on(options: SelectionOptions, cases: Sequence[Case]) -> list[Case]:
+    """Those that have a cell on the devices and backends asked for, as `select_cells` has it.
+
+    Raises:
+        NothingSelected: none has.
+    """
+    from pt2bugs.case.cells import cells_of
+
+    devices, backends = tuple(options.device), tuple(options.backend)
+    # A case that is not for the CPU has its cells on its own device, as everywhere.
+    found = [case for case in cases if any(cells_of(case, devices or case.devices, backends))]
+    if not found:
+        words = " ".join([*(f"--device {d}" for d in devices), *(f"--backend {b}" for b in backends)])
+        raise NothingSelected(f"nothing selected: no check of the selected cases runs on {words}")
+    return found
+
+
 def select_cells(options: SelectionOptions, cases: Sequence[Case]) -> list[Cell]:
     """The cells of the selected cases on the devices and backends asked for.
 
@@ -216,13 +233,20 @@ def select_lines(
     Raises:
         ReleaseError: a release asked for has no line.
     """
+    from pt2bugs.backends.known import known_backends
+
     checks = {(case.id, check.name) for case in cases for check in case.checks}
+    # The device of a backend replaces the CPU in its cells.
+    own = {name: one.setup.device for name, one in known_backends().items() if one.setup.device}
+    devices = set(options.device)
+    if "cpu" in devices:
+        devices |= {own[name] for name in options.backend if name in own}
     releases = _releases_among(torch, lines) if torch else None
     return {
         key: record
         for key, record in lines.items()
         if (key.case, key.check) in checks
-        and (not options.device or key.device in options.device)
+        and (not options.device or key.device in devices)
         and (not options.backend or key.backend in options.backend)
         and (releases is None or key.torch in releases)
     }

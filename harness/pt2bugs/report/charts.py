@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -20,8 +20,8 @@ class Series:
     values: Sequence[int]
 
 
-def columns(title: str, labels: Sequence[str], series: Sequence[Series]) -> Markup:
-    """Stacked columns with a total above each; what each part is shows on hover and stands in a table for readers."""
+def columns(title: str, labels: Sequence[str], series: Sequence[Series], pale: Collection[str] = ()) -> Markup:
+    """Stacked columns with a total above each; what each part is shows on hover. Those of `pale` labels are pale."""
     totals = [sum(one.values[at] for one in series) for at in range(len(labels))]
     most = max([*totals, 1])
     step = (_WIDTH - _LEFT) / max(1, len(labels))
@@ -33,6 +33,7 @@ def columns(title: str, labels: Sequence[str], series: Sequence[Series]) -> Mark
         *_lines(most, floor, scale),
     ]
     for at, label in enumerate(labels):
+        parts.append(f'<g class="{"column pale" if label in pale else "column"}">')
         left = _LEFT + step * at + (step - width) / 2
         top = float(floor)
         for one in series:
@@ -48,6 +49,7 @@ def columns(title: str, labels: Sequence[str], series: Sequence[Series]) -> Mark
             parts.append(f'<text class="total" x="{middle:.1f}" y="{top - 4:.1f}">{totals[at]}</text>')
         turned = f"translate({middle + 4:.1f} {floor + 12}) rotate(-40)"
         parts.append(f'<text class="tick" transform="{turned}">{escape(label)}</text>')
+        parts.append("</g>")
     parts.append("</svg>")
     return Markup("\n".join(parts))
 

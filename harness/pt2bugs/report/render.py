@@ -6,15 +6,18 @@ Texts of cases and failures are data: every template escapes what it prints, and
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from pt2bugs import __version__
+from pt2bugs.backends.known import REFERENCES, known_backends
+from pt2bugs.backends.report import Group
 from pt2bugs.case.observation import telling_line
 from pt2bugs.files import write_bytes
 from pt2bugs.report.charts import Series, columns
@@ -24,18 +27,22 @@ from pt2bugs.report.site import (
     QUIET,
     REPOSITORY,
     Site,
+    answer_anchor,
     aria,
+    backend_command,
+    backend_href,
     case_href,
     commits_between,
     label,
     reason,
     reflowed,
     reproduce,
+    reproduce_cell,
     shown_path,
     source_href,
     stretches,
 )
-from pt2bugs.report.style import LOOKS, OUTCOME_LETTERS, look_of
+from pt2bugs.report.style import GROUP_LOOKS, LOOKS, OUTCOME_LETTERS, look_of
 from pt2bugs.report.trends import Trends
 
 MARK = '<meta name="generator" content="pt2bugs">'
@@ -56,7 +63,7 @@ def open_chart(trends: Trends) -> Markup:
         )
         for name, css, wanted in parts
     ]
-    return columns("Documented bugs that each release has, by component", trends.releases, series)
+    return columns("Documented bugs that each release has, by component", trends.releases, series, trends.partial)
 
 
 def changes_chart(trends: Trends) -> Markup:
@@ -67,7 +74,7 @@ def changes_chart(trends: Trends) -> Markup:
         Series("fixed", "pass", [len(trends.fixed_in(one)) for one in releases]),
         Series("introduced", "xfail", [len(trends.introduced_in(one)) for one in releases]),
     ]
-    return columns("Bugs that each release fixed and introduced", releases, series)
+    return columns("Bugs that each release fixed and introduced", releases, series, trends.partial)
 
 
 def lengths_chart(trends: Trends) -> Markup:
@@ -90,6 +97,11 @@ def _first(text: str) -> str:
     return telling_line(text)[:200]
 
 
+def breakable(name: str) -> Markup:
+    """A name that a narrow screen breaks behind its parts, and not within a word."""
+    return Markup(re.sub(r"(_|::|/|\.(?=\w))", r"\1<wbr>", str(escape(name))).replace("[", "<wbr>["))
+
+
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("pt2bugs.report"),
@@ -102,6 +114,7 @@ def _environment() -> jinja2.Environment:
         "label": label,
         "aria": aria,
         "telling": _first,
+        "breakable": breakable,
         "reflowed": reflowed,
         "highlighted": highlighted,
     }
@@ -117,6 +130,14 @@ def _environment() -> jinja2.Environment:
         "source_href": source_href,
         "reason": reason,
         "reproduce": reproduce,
+        "reproduce_cell": reproduce_cell,
+        "backend_href": backend_href,
+        "backend_command": backend_command,
+        "answer_anchor": answer_anchor,
+        "groups": Group,
+        "group_looks": GROUP_LOOKS,
+        "known_backends": known_backends(),
+        "references": REFERENCES,
         "commits_between": commits_between,
         "stretches": stretches,
         "open_chart": open_chart,
@@ -148,7 +169,9 @@ def render(site: Site) -> dict[str, str]:
     files |= data_files(site.cases, site.histories, site.trends)
     changes = [site.changes_between(*pair) for pair in pairwise(site.releases)]
     files["feed.xml"] = feed(site.releases, changes, site.histories, REPOSITORY)
-    for name in ("data", "trends", "compare", "index"):
+    for backend in site.backends:
+        files[backend_href(backend)] = page("backend.html.j2", backend=backend)
+    for name in ("data", "trends", "compare", *(["backends"] if site.backends else []), "index"):
         files[f"{name}.html"] = page(f"{name}.html.j2")
     return files
 
@@ -161,9 +184,13 @@ def write_site(folder: Path, files: dict[str, str]) -> None:
     """
     for path, text in files.items():
         write_bytes(folder / path, text.encode())
-    for kind in ("case", "component"):
+    for kind in ("case", "component", "backend"):
         for page in _pages(folder / kind):
             if f"{kind}/{page.name}" not in files:
+                page.unlink()
+    if "backends.html" not in files:
+        for page in _pages(folder):
+            if page.name == "backends.html":
                 page.unlink()
 
 

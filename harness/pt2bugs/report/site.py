@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -12,16 +13,20 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from pt2bugs.bisect.compare import Change, Difference, change_between, health_of, identity_of, seen_in_words
+from pt2bugs.backends.measured import Measured
+from pt2bugs.backends.reach import reproduction
+from pt2bugs.backends.report import Answer
+from pt2bugs.bisect.compare import Change, Comparison, Difference, change_between, health_of, identity_of, seen_in_words
 from pt2bugs.bisect.evidence import Finding
 from pt2bugs.bisect.search import Transition
+from pt2bugs.case.cells import Cell
 from pt2bugs.case.expectation import Where, judge, public
 from pt2bugs.case.model import Case
 from pt2bugs.case.observation import Observation, telling_line
 from pt2bugs.case.words import Verdict
 from pt2bugs.report.history import History, Square
 from pt2bugs.report.trends import Trends
-from pt2bugs.results.matrix import mixed_builds
+from pt2bugs.results.matrix import backend_folder, mixed_builds
 from pt2bugs.results.record import Record
 from pt2bugs.results.tables import version_key
 
@@ -33,10 +38,11 @@ QUIET = (Change.STILL, Change.FINE, Change.UNSURE)
 
 @dataclass(frozen=True)
 class Site:
-    """What the pages show: `cases` in order, and the rows of the matrix."""
+    """What the pages show: `cases` in order, the rows of the matrix, and the backends that no header names."""
 
     cases: Sequence[Case]
     histories: Sequence[History]
+    backends: Sequence[Measured] = ()
 
     @cached_property
     def releases(self) -> list[str]:
@@ -104,6 +110,34 @@ class Site:
         measured = {history.cell.case.id for history in self.histories}
         return [case for case in self.cases if case.id not in measured]
 
+    @cached_property
+    def measured_devices(self) -> set[str]:
+        """The devices on which any check has an answer; a check that was skipped has none."""
+        records = (square.record for history in self.histories for square in history.squares.values())
+        return {record["device"] for record in records if record["verdict"] not in (Verdict.SKIP, Verdict.ERROR)}
+
+    @property
+    def unmeasured_devices(self) -> list[str]:
+        """Devices that headers name, and that nothing was measured on."""
+        return sorted({device for case in self.cases for device in case.devices} - self.measured_devices)
+
+    def device_words(self, case: Case) -> str:
+        """The devices that the header of a case names, and which of them nothing was measured on."""
+        absent = self.unmeasured_devices
+        return ", ".join(f"{device} (not measured)" if device in absent else device for device in case.devices)
+
+    @property
+    def backend_rows(self) -> list[tuple[str, list[BackendRow]]]:
+        """The checks that any of the backends has a cell for, by component, with what each backend says."""
+        found: dict[tuple[str, str, str], BackendRow] = {}
+        for backend in self.backends:
+            for answer in backend.answers:
+                case, check = answer.cell.case, answer.cell.check.name
+                row = found.setdefault((case.component, case.id, check), BackendRow(case, check, {}))
+                row.answers[backend.name] = answer
+        rows = [found[key] for key in sorted(found)]
+        return [(name, list(group)) for name, group in groupby(rows, key=lambda row: row.case.component)]
+
     def of_case(self, case: Case) -> list[History]:
         return [history for history in self.histories if history.cell.case.id == case.id]
 
@@ -119,11 +153,20 @@ class Site:
         )
 
     @cached_property
+    def compared(self) -> str:
+        """The newest earlier release that the newest one can be compared with; the last one if there is none."""
+        newest, *earlier = self.newest_first or [""]
+        for release in earlier:
+            if not Comparison(release, newest, self.changes_between(release, newest)).is_unanswered:
+                return release
+        return earlier[0] if earlier else ""
+
+    @cached_property
     def newest_changes(self) -> list[tuple[Change, list[Difference]]]:
-        """What the newest release changed against the one before, worst first; every check is in one group."""
-        if len(self.releases) < 2:
+        """What the newest release changed against `compared`, worst first; every check is in one group."""
+        if not self.compared:
             return []
-        differences = self.changes_between(*self.releases[-2:])
+        differences = self.changes_between(self.compared, self.releases[-1])
         return [(change, [one for one in differences if one.change is change]) for change in Change]
 
     def changes_between(self, before: str, after: str) -> list[Difference]:
@@ -163,6 +206,33 @@ class Site:
             )
         names = {"names": list(map(str, Change)), "quiet": [str(change) for change in QUIET]}
         return {"releases": self.releases, **names, "checks": checks, "texts": list(texts)}
+
+
+@dataclass(frozen=True)
+class BackendRow:
+    """A check, and what the backends say of it, by their names."""
+
+    case: Case
+    check: str
+    answers: dict[str, Answer]
+
+
+def backend_href(backend: Measured) -> str:
+    """The page of a backend, from the top of the site."""
+    return f"backend/{quote(backend_folder(backend.name))}.html"
+
+
+def answer_anchor(answer: Answer) -> str:
+    """Names the answer within the page of its backend."""
+    return re.sub(r"[^\w.+-]", "_", f"{answer.cell.case.id}-{answer.cell.check.name}-{answer.cell.device}")
+
+
+def backend_command(backend: Measured) -> str:
+    """The command that measures a backend again."""
+    known = backend.known
+    own = [] if known and set(backend.extras) <= {known.extra, *known.packages} else backend.extras
+    packages = [word for extra in own for word in ("--with", extra.partition("@")[0])]
+    return shlex.join(["pt2bugs", "backend", backend.name, "--torch", backend.torch, *packages])
 
 
 def _changes(findings: Sequence[Finding | None]) -> tuple[list[int], list[list[int]]]:
@@ -213,9 +283,12 @@ def reason(case: Case, record: Record) -> str:
 
 def reproduce(history: History, release: str) -> str:
     """The command that runs a cell again."""
-    case, _, device, backend = history.cell.key
-    extra = "".join(f" --extra {name}" for name in history.extras.split("+") if name)
-    return f"pt2bugs run {case} --torch {release} --device {device} --backend {backend}{extra} --rerun"
+    return reproduce_cell(history.cell, release, history.squares[release].record["extras"])
+
+
+def reproduce_cell(cell: Cell, release: str, extras: Iterable[str]) -> str:
+    """The command that runs a cell of an environment with these extras again."""
+    return shlex.join([*reproduction(cell.key, release, extras), "--rerun"])
 
 
 def commits_between(history: History, transition: Transition[str]) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pt2bugs.backends.report import Group
+
 
 @dataclass(frozen=True)
 class Look:
@@ -33,6 +35,16 @@ LOOKS = {
     "error": Look("E", "bold blue", "#bfdbfe", "#1e3a8a", "#1e3a6e", "#bfdbfe", "the environment is broken"),
     "": Look(" ", "", "none", "#4b5563", "none", "#a3abb8", "not run"),
 }
+GROUP_LOOKS = {
+    Group.ONLY_YOURS: ("F", "fail", "its own", "fails here, passes on eager and aot_eager"),
+    Group.INHERITED: ("i", "xfail", "inherited", "fails the same from eager or aot_eager on"),
+    Group.NOT_YOURS: ("+", "xpass", "Inductor's", "passes, where Inductor fails"),
+    Group.NOT_CLAIMED: ("-", "skip", "not claimed", "the check demands what the backend does not claim to do"),
+    Group.CANNOT_SAY: ("?", "flaky", "cannot say", "was not run, is skipped, or the layers above fail in another way"),
+    Group.PASSES: (".", "pass", "passes", "passes, as Inductor does"),
+}
+"""What a cell says about a backend: a letter, the verdict whose colour it has, the words for readers, the meaning."""
+
 OUTCOME_LETTERS = {"wrong": "w", "raise": "r", "crash": "c", "timeout": "t", "oom": "m"}
 """A documented failure shows how it failed."""
 

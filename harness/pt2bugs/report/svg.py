@@ -50,7 +50,10 @@ def matrix_svg(matrix: pd.DataFrame, title: str) -> str:
 
 
 def summary_svg(trends: Trends, title: str) -> str:
-    """A row per component: how many documented bugs each release has, darker where there are more. Fits a screen."""
+    """A row per component: how many documented bugs each release has, darker where there are more. Fits a screen.
+
+    The last row is the share of the checks that were measured on each release.
+    """
     names = trends.components
     counts = {
         name: [sum(life.case.component == name for life in trends.open_in(release)) for release in trends.releases]
@@ -71,12 +74,13 @@ def summary_svg(trends: Trends, title: str) -> str:
         releases=trends.releases,
         rows=rows,
         totals=totals,
+        shares=[f"{trends.shares[one]:.0%}".removesuffix("%") for one in trends.releases],
         left=left,
         cell=cell,
         row=row,
         top=_TOP,
         width=max(left + cell * len(trends.releases) + 10, 480),
-        height=_TOP + 20 + row * (len(rows) + 1) + 16,
+        height=_TOP + 20 + row * (len(rows) + 2) + 16,
         ink=LOOKS["xfail"].ink,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -10,6 +10,9 @@ from itertools import groupby
 from pt2bugs.bisect.search import State
 from pt2bugs.case.model import Case
 from pt2bugs.report.history import History
+
+MEASURED = 0.9
+"""The share of checks that must have been measured on a release, so that its numbers stand beside those of others."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +46,21 @@ class Trends:
 
     releases: Sequence[str]
     lives: Sequence[Life]
+    shares: Mapping[str, float]
+    """Of each release: in how many of the rows it was measured, from 0 to 1."""
 
     @classmethod
     def of(cls, histories: Iterable[History], releases: Sequence[str]) -> Trends:
         """The lives of the cases of these rows."""
         rows = sorted((one for one in histories if not one.cell.case.guard), key=lambda one: one.cell.case.id)
         groups = [list(group) for _, group in groupby(rows, key=lambda one: one.cell.case.id)]
-        return cls(releases, [_life(group, releases) for group in groups])
+        shares = {release: sum(release in row.squares for row in rows) / max(1, len(rows)) for release in releases}
+        return cls(releases, [_life(group, releases) for group in groups], shares)
+
+    @property
+    def partial(self) -> list[str]:
+        """Releases with too few measurements for their numbers to stand beside those of the others."""
+        return [release for release in self.releases if self.shares[release] < MEASURED]
 
     @cached_property
     def components(self) -> list[str]:
@@ -60,7 +71,7 @@ class Trends:
         return sorted(counts, key=lambda name: (-counts[name], name))
 
     def of_component(self, name: str) -> Trends:
-        return Trends(self.releases, [life for life in self.lives if life.case.component == name])
+        return Trends(self.releases, [life for life in self.lives if life.case.component == name], self.shares)
 
     def open_in(self, release: str) -> list[Life]:
         """The bugs that a release has."""

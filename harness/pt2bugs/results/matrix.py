@@ -210,6 +210,10 @@ class Results:
         """The results folder of the cells that are not the corpus's own."""
         return self.folder / "backends" / backend_folder(name)
 
+    def backend_folders(self) -> list[str]:
+        """The names of the folders that backends have here."""
+        return sorted(path.parent.name for path in (self.folder / "backends").glob("*/journal") if path.is_dir())
+
     def journal_folder_of(self, record: Record, case: Case | None) -> Path:
         """Where a line of that case is kept."""
         if is_own(record, case):

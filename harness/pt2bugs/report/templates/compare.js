@@ -11,6 +11,12 @@ function make(name, text, ...children) {
   return element;
 }
 
+// Names and paths break behind their parts, and not within a word.
+function breakable(text) {
+  const parts = text.split(/(?<=_|::|\/|\.(?=\w))/);
+  return parts.flatMap((part, at) => (at ? [document.createElement("wbr"), part] : [part]));
+}
+
 function section(change, found) {
   const head = make("tr");
   for (const title of ["check", "before", "after"]) {
@@ -22,7 +28,8 @@ function section(change, found) {
   const lines = found.map(({ check, before, after }) => {
     const link = make("a", check.title);
     link.href = check.href;
-    const cells = [make("td", "", link, make("small", check.name)), make("td", before), make("td", after)];
+    const cells = [make("td", "", link, make("small", "", ...breakable(check.name))), make("td", "", ...breakable(before)),
+      make("td", "", ...breakable(after))];
     cells[1].dataset.name = "before";
     cells[2].dataset.name = "after";
     return make("tr", "", ...cells);

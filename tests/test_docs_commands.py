@@ -1,0 +1,152 @@
+"""The commands of the documents that measure something, each run over releases of a fake torch.
+
+Those that only read results are run on the committed ones, in `test_docs`. What takes a GPU, PyTorch's own indexes, a
+build of PyTorch or a person who edits is parsed there, and no more.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from fake_torch import build_wheels, serve_index, write_backend, write_torch
+from pt2bugs.cli import main
+from suite import case_text
+from test_docs import commands, is_read
+
+PARSED = {
+    "--device cuda": "a GPU",
+    "--torch-backend": "PyTorch's own indexes",
+    "--verify": "a build of PyTorch",
+    "--watch": "a person who edits",
+    "triage script.py": "an interpreter with a fake torch: `test_triage` runs it",
+}
+RELEASES: dict[str, dict[str, str]] = {
+    "2.9.1": {"doubled": "raise"},
+    "2.10.0": {},
+    "2.12.1": {},
+    "2.13.0": {"flipped": "wrong"},
+}
+CHECK = '''
+"""A compiled function doubles its input.
+
+What the function gives compiled is what it gives in eager mode. Source: a fake torch.
+"""
+
+import torch
+
+def test_{name}(backend, device):
+    def {name}(x):
+        return x * 2
+
+    x = torch.arange(4, device=device)
+    torch.testing.assert_close(torch.compile({name}, backend=backend)(x), {name}(x))
+'''
+SCRIPT = """
+import torch
+
+
+def flipped(x):
+    return x * 2
+
+
+x = torch.arange(4)
+torch.testing.assert_close(torch.compile(flipped)(x), flipped(x))
+"""
+WORDS = {
+    "/elsewhere": "elsewhere",
+    "<id>": "pytorch_163640",
+    "NAME": "inductor-freezing",
+    "NUMBER": "163641",
+}
+
+
+@dataclass(frozen=True)
+class World:
+    """A folder with a small corpus and what the documents name, and an index of a fake torch."""
+
+    folder: Path
+    index: str
+    torch: Path
+
+    def case(self, folder: str, name: str, check: str) -> None:
+        path = self.folder / folder / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        error = "torch._dynamo.exc.InternalTorchDynamoError"
+        bug = {"torch": "<2.10", "outcome": "raise", "error": error, "match": f"cannot compile {check}"}
+        issue = f"https://github.com/pytorch/pytorch/issues/{name.rpartition('_')[2]}"
+        component = path.parent.name if path.parent.parent.name == "cases" else "inductor"
+        path.write_text(case_text(CHECK.format(name=check), bugs=[bug], issue=issue, component=component))
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    folder = tmp_path_factory.mktemp("world")
+    wheels = build_wheels(tmp_path_factory.mktemp("wheels"), RELEASES)
+    write_backend(wheels, "openvino", {"doubled": "wrong"}, version="2026.4.1")
+    for place in (wheels, folder, folder / "dist"):
+        place.mkdir(exist_ok=True)
+        write_backend(place, "mine", {"doubled": "raise"}, module="torch")
+    torch = write_torch(tmp_path_factory.mktemp("torch"), "2.13.0", RELEASES["2.13.0"])
+    with serve_index(wheels, tmp_path_factory.mktemp("index")) as index:
+        made = World(folder, index, torch)
+        made.case("cases/dynamo", "pytorch_163640", "doubled")
+        made.case("cases/dynamo", "pytorch_172213", "doubled")
+        made.case("elsewhere/my_cases", "mine_1", "doubled")
+        for name in ("script.py", "repro.py"):
+            (folder / name).write_text(SCRIPT)
+        (folder / "accepted.toml").write_text("[[accepted]]\ncase = 'pytorch_1'\noutcome = 'wrong'\n")
+        yield made
+
+
+def lines() -> list[str]:
+    """Every command that measures, once, in the order of the documents."""
+    measuring = (line for _, line in commands() if not is_read(line) and not any(word in line for word in PARSED))
+    return list(dict.fromkeys(measuring))
+
+
+@pytest.mark.parametrize("line", lines())
+def test_a_command_of_the_documents_works(
+    world: World, line: str, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(world.folder)
+    for name in ("UV_CACHE_DIR", "UV_FIND_LINKS", "PIP_FIND_LINKS", "UV_INDEX_URL", "PIP_INDEX_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("UV_DEFAULT_INDEX", world.index)
+    monkeypatch.setenv("PT2BUGS_HOME", str(world.folder / "home"))
+    if "--torch" not in line:
+        monkeypatch.setenv("PYTHONPATH", str(world.torch))
+    words = [word for one in shlex.split(replaced(line))[1:] for word in globbed(one)]
+    prepare(world, words)
+    status = main(words)
+    # 1: a documented bug is there, or a case is not a good one.
+    assert status in (0, 1), line
+
+
+def replaced(line: str) -> str:
+    for word, other in WORDS.items():
+        line = line.replace(word, other)
+    return line
+
+
+def globbed(word: str) -> list[str]:
+    """What a shell makes of a word."""
+    return sorted(map(str, Path().glob(word))) if "*" in word and "/" in word else [word]
+
+
+def prepare(world: World, words: list[str]) -> None:
+    """The case that a command makes is not there before; the one that it is about is."""
+    for path in [*world.folder.rglob("pytorch_123456.py"), *world.folder.rglob("pytorch_16364?.py")]:
+        path.unlink()
+    if words[0] == "new":
+        return
+    world.case("cases/dynamo", "pytorch_163640", "doubled")
+    if "pytorch_123456.py" in words:
+        world.case(".", "pytorch_123456", "flipped")
+    elif "pytorch_123456" in words:
+        world.case("cases/inductor", "pytorch_123456", "flipped")
