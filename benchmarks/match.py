@@ -23,6 +23,7 @@ from pt2bugs.results.record import Record
 from pt2bugs.triage.answer import KnownBugs
 from pt2bugs.triage.match import IDENTITY, Match
 from pt2bugs.triage.ordinary import own_words
+from pt2bugs.triage.signatures import Signatures
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,9 @@ def show(title: str, tallies: dict[str, Tally]) -> None:
 def left_out(records: Sequence[Record], cases: Sequence, whole: KnownBugs) -> Iterator[tuple[KnownBugs, Text]]:
     """Failures of each release, with the journal of all the others."""
     for release in sorted({public_or_empty(record["torch"]) for record in records}):
-        known = KnownBugs(cases, (record for record in records if public_or_empty(record["torch"]) != release))
+        known = KnownBugs(
+            Signatures(cases, (record for record in records if public_or_empty(record["torch"]) != release))
+        )
         ours = [record for record in records if public_or_empty(record["torch"]) == release]
         for text in texts_of(ours, whole):
             yield known, text
@@ -144,7 +147,7 @@ def main() -> None:
     options = parser.parse_args()
     cases = load_cases([options.cases], talk)
     records = list(read_journal(journal_files(options.results / "journal", talk), talk))
-    known = KnownBugs(cases, records)
+    known = KnownBugs(Signatures(cases, records))
     texts = texts_of(records, known)
     began = time.perf_counter()
     show("Every distinct failure of the journal, by the whole journal", tally((known, text) for text in texts))

@@ -57,6 +57,10 @@ class Match:
     why: str
     bug: Bug | None = None
 
+    @property
+    def is_known(self) -> bool:
+        return self.kind == IDENTITY
+
 
 @dataclass(frozen=True)
 class _Clue:
