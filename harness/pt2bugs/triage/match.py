@@ -121,7 +121,7 @@ class Matcher:
             return None
         signatures = known.signatures.get(bug.line, set())
         likeness, weight = self._likeness(clue, signatures)
-        agree, place_score = self._places(clue, signatures)
+        agree, place_score = self._places(bug, clue, signatures)
         score = self._score(bug, clue, likeness, place_score, is_said=bool(clue.words) or not _is_silent(signatures))
         try:
             fits = self._fits(bug, failure, clue)
@@ -195,7 +195,7 @@ class Matcher:
         )
         return weights.likeness(clue.words, best), weights.total(clue.words & best)
 
-    def _places(self, clue: _Clue, signatures: set[Signature]) -> tuple[int, float | None]:
+    def _places(self, bug: Bug, clue: _Clue, signatures: set[Signature]) -> tuple[int, float | None]:
         """How many innermost frames agree with a signature, 0 if they tell nothing; and the part of its frames."""
         told, part = 0, None
         for one in signatures:
@@ -209,8 +209,8 @@ class Matcher:
             places = clue.places[:depth]
             is_all_helpers = all(function in _RAISERS for _, function in places)
             needed = min(3, len(one.places))
-            if needed == 1 and clue.own and clue.type not in _PYTHONS:
-                # The one function that raises this message, whoever made the mistake.
+            if needed == 1 and clue.own and clue.type not in _PYTHONS and not bug.frame:
+                # The one function that raises this message, whoever made the mistake; unless a person has documented it.
                 continue
             if depth >= needed and not is_all_helpers and self.signatures.is_telling(places):
                 told = max(told, depth)
