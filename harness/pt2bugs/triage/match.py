@@ -210,7 +210,7 @@ class Matcher:
             is_all_helpers = all(function in _RAISERS for _, function in places)
             needed = min(3, len(one.places))
             if needed == 1 and clue.own and clue.type not in _PYTHONS and not bug.frame:
-                # The one function that raises this message, whoever made the mistake; unless a person has documented it.
+                # The one function that raises this message, whoever made the mistake, if nobody has documented it.
                 continue
             if depth >= needed and not is_all_helpers and self.signatures.is_telling(places):
                 told = max(told, depth)
