@@ -165,7 +165,8 @@ def _both_forms(statements: Sequence[ast.stmt]) -> list[ast.stmt]:
         callee = decorator.func if isinstance(decorator, ast.Call) else decorator
         others = [other for other in statements if isinstance(other, _DEFINITIONS)]
         is_used = any(one.name in free_names(other) for other in others if other is not one)
-        if not is_compile(callee) or is_used or one.name in free_names(ast.Module([*one.body], [])):  # type: ignore[arg-type]
+        calls_itself = any(isinstance(node, ast.Name) and node.id == one.name for node in ast.walk(one))
+        if not is_compile(callee) or is_used or calls_itself:
             continue
         plain = copy.copy(one)
         plain.decorator_list = []
