@@ -3,6 +3,7 @@
 python benchmarks/match.py                       the journal
 python benchmarks/match.py --others DIR          and the outputs (*.txt) of other programs, of which none is known
 python benchmarks/match.py --texts DIR           and outputs of which each is the case that its file is named after
+python benchmarks/match.py --every 10            of every tenth failure, on a machine that has other things to do
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pt2bugs.results.record import Record
 from pt2bugs.triage.answer import KnownBugs
 from pt2bugs.triage.match import IDENTITY, Match
 from pt2bugs.triage.ordinary import own_words
+from pt2bugs.triage.signatures import Signatures
 
 
 @dataclass(frozen=True)
@@ -118,12 +120,16 @@ def show(title: str, tallies: dict[str, Tally]) -> None:
             talk(f"wrong: {words}")
 
 
-def left_out(records: Sequence[Record], cases: Sequence, whole: KnownBugs) -> Iterator[tuple[KnownBugs, Text]]:
+def left_out(
+    records: Sequence[Record], cases: Sequence, whole: KnownBugs, every: int
+) -> Iterator[tuple[KnownBugs, Text]]:
     """Failures of each release, with the journal of all the others."""
     for release in sorted({public_or_empty(record["torch"]) for record in records}):
-        known = KnownBugs(cases, (record for record in records if public_or_empty(record["torch"]) != release))
+        known = KnownBugs(
+            Signatures(cases, (record for record in records if public_or_empty(record["torch"]) != release))
+        )
         ours = [record for record in records if public_or_empty(record["torch"]) == release]
-        for text in texts_of(ours, whole):
+        for text in texts_of(ours, whole)[::every]:
             yield known, text
 
 
@@ -141,15 +147,19 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=ROOT / "results")
     parser.add_argument("--others", type=Path, action="append", default=[], help="outputs that are no known bug")
     parser.add_argument("--texts", type=Path, action="append", default=[], help="outputs of known bugs")
+    parser.add_argument("--every", type=int, default=1, help="take every Nth failure only")
+    parser.add_argument("--whole", action="store_true", help="only by the whole journal, no release left out")
     options = parser.parse_args()
     cases = load_cases([options.cases], talk)
     records = list(read_journal(journal_files(options.results / "journal", talk), talk))
-    known = KnownBugs(cases, records)
-    texts = texts_of(records, known)
+    known = KnownBugs(Signatures(cases, records))
+    texts = texts_of(records, known)[:: options.every]
     began = time.perf_counter()
     show("Every distinct failure of the journal, by the whole journal", tally((known, text) for text in texts))
     talk(f"{(time.perf_counter() - began) / max(1, len(texts)) * 1000:.1f} ms for each text")
-    show("Failures of each release, by the journal of the others", tally(left_out(records, cases, known)))
+    if not options.whole:
+        pairs = left_out(records, cases, known, options.every)
+        show("Failures of each release, by the journal of the others", tally(pairs))
     for folder in options.texts:
         show(
             f"Outputs of known bugs, {folder.name}",

@@ -162,7 +162,7 @@ def test_a_journal_of_a_newer_schema(corpus: Path, capsys: pytest.CaptureFixture
     journal.parent.mkdir(parents=True)
     journal.write_text('{"schema": 99}\n')
     assert main(["export", "--format", "csv"]) == 2
-    assert "journal schema 99 is newer than 1" in capsys.readouterr().err
+    assert "journal schema 99 is newer than 2" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

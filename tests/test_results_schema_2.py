@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pt2bugs.cli import main
 from pt2bugs.results.journal import read_journal
 from pt2bugs.results.record import FULL, KEYS, RUN_KEYS, SCHEMA, Record
-from pt2bugs.results.writer import JournalError, JournalWriter, as_line
+from pt2bugs.results.writer import LARGE_JOURNALS, JournalError, JournalWriter, as_line, is_large
 from seeded import write_case, write_journal
 from test_results_journal import read, record
 
@@ -51,6 +51,14 @@ def test_the_facts_stand_once(path: Path) -> None:
     assert [cell["case"] for cell in cells] == ["a", "b", "c"]
     assert all(cell["run_id"] == "one" and not set(cell) & set(RUN_KEYS) for cell in cells)
     assert read(path) == (records, [])
+
+
+def test_small_folders_keep_whole_lines(path: Path) -> None:
+    assert not is_large(path.parent / "none")
+    path.write_bytes(b"x" * LARGE_JOURNALS)
+    assert not is_large(path.parent)
+    (path.parent / "other.jsonl").write_bytes(b"x")
+    assert is_large(path.parent)
 
 
 def test_records_that_were_read_are_whole_lines(path: Path) -> None:

@@ -40,7 +40,7 @@ BELOW = {
     "bisect": {"case", "results", "envs", "run", "errors", "files"},
     "curate": {"case", "engine", "results", "envs", "run", "bisect", "triage", "errors", "files"},
     "backends": {"case", "engine", "results", "envs", "run", "bisect", "errors", "files"},
-    "triage": {"case", "engine", "results", "envs", "run", "bisect", "curate", "errors", "files"},
+    "triage": {"case", "engine", "results", "envs", "run", "bisect", "curate", "errors", "files", "remembered"},
     "cluster": {"case", "engine", "results", "envs", "run", "errors", "files"},
     "report": {"case", "results", "bisect", "run", "backends", "errors", "files"},
     "export": {"case", "results", "bisect", "report", "errors", "files"},

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 from known_bugs import BACKEND_FAILED, INTERNAL, UNSUPPORTED, write_known_bugs
-from pt2bugs.case.corpus import load_cases
 from pt2bugs.results.matrix import Results
 from pt2bugs.triage.answer import KnownBugs
 from pt2bugs.triage.match import IDENTITY, SIMILAR, Match
+from pt2bugs.triage.signatures import Signatures
 from pt2bugs.triage.wording import words_of
 
 
 @pytest.fixture(scope="module")
 def known(tmp_path_factory: pytest.TempPathFactory) -> KnownBugs:
     cases, results = write_known_bugs(tmp_path_factory.mktemp("corpus"))
-    return KnownBugs.load(Results(results), load_cases([cases]), print)
+    return KnownBugs.load(Results(results), [cases], print)
 
 
 def traceback(end: str, *frames: str, program: str = '  File "mine.py", line 3, in <module>\n    main()\n') -> str:
@@ -151,7 +151,7 @@ def test_where_a_bug_begins_and_ends(known: KnownBugs) -> None:
 
 def test_without_a_journal_the_headers_answer(known: KnownBugs) -> None:
     cases = [bug.case for bug in known.signatures.bugs.values()]
-    alone = KnownBugs(cases)
+    alone = KnownBugs(Signatures(cases))
     (match,) = matches(alone, traceback(MASK))
     assert (match.case.id, match.kind) == ("pytorch_1", IDENTITY)
     assert alone.life(match.case).fixed == "2.10"

@@ -8,16 +8,15 @@ from __future__ import annotations
 import traceback
 from collections.abc import Generator
 from importlib import metadata
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from packaging.version import InvalidVersion, Version
 
-from pt2bugs.case.corpus import brought, load_cases
 from pt2bugs.errors import Pt2bugsError
-from pt2bugs.results.matrix import Results
-from pt2bugs.triage.answer import KnownBugs
-from pt2bugs.triage.match import IDENTITY
+
+if TYPE_CHECKING:
+    from pt2bugs.triage.answer import KnownBugs
 
 TITLE = "pt2bugs"
 
@@ -65,22 +64,33 @@ class Recognizer:
         if self._problem:
             return ""
         try:
-            if self._known is None:
-                cases = load_cases([brought("cases")])
-                self._known = KnownBugs.load(Results(brought("results")), cases, lambda _: None)
+            known = self._known = self._known or _load()
         except Pt2bugsError as problem:
             self._problem = str(problem)
             return ""
         torch = _installed_torch()
         said = []
-        for one in self._known.recognize(text, torch):
+        for one in known.recognize(text, torch):
             for match in one.matches:
-                if match.kind == IDENTITY:
-                    told = self._known.as_dict(match, torch)
+                if match.is_known:
+                    told = known.as_dict(match, torch)
                     said.append(
                         f"known PyTorch bug: {told['case']}: {told['title']}\n{told['issue']}\n{told['advice']}"
                     )
         return "\n".join(dict.fromkeys(said))
+
+
+def _load() -> KnownBugs:
+    """The known bugs of the corpus that came with the package; imported here, so that a suite that passes pays nothing.
+
+    Raises:
+        Pt2bugsError: it cannot be read.
+    """
+    from pt2bugs.case.corpus import brought
+    from pt2bugs.results.matrix import Results
+    from pt2bugs.triage.answer import KnownBugs
+
+    return KnownBugs.load(Results(brought("results")), [brought("cases")], lambda _: None)
 
 
 def _installed_torch() -> str:

@@ -67,8 +67,14 @@ def _compiled(pattern: str) -> re.Pattern[str]:
         return re.compile(pattern)
 
 
+_MAY_REPEAT = re.compile(r"[*+{]|\\\d|\(\?P=|\(\?\(")
+
+
 @lru_cache(maxsize=4096)
 def _is_linear(pattern: str) -> bool:
+    if not _MAY_REPEAT.search(pattern):
+        # Most patterns: parsing them a second time costs as much as compiling them.
+        return True
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         tree = _sre_parse.parse(pattern)

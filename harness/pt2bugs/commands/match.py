@@ -12,14 +12,12 @@ from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
-from pt2bugs.case.corpus import load_cases
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import cut, print_json, say, warn
 from pt2bugs.commands.options import ResultsOptions, add_results
 from pt2bugs.commands.selection import corpus_roots, open_results
 from pt2bugs.errors import InputError
 from pt2bugs.triage.answer import KnownBugs, Recognized
-from pt2bugs.triage.match import IDENTITY
 
 MAX_BYTES = 64 * 2**20
 _COLLECT_ENV = re.compile(r"^PyTorch version: (\d[\w.]*)", re.MULTILINE)
@@ -75,7 +73,7 @@ def _known_bugs(options: Options) -> KnownBugs:
     # Everything made here stays until the answer: collecting garbage meanwhile costs a fifth of the time.
     gc.disable()
     try:
-        return KnownBugs.load(open_results(options), load_cases(corpus_roots(options.cases), warn), warn)
+        return KnownBugs.load(open_results(options), corpus_roots(options.cases), warn)
     finally:
         gc.enable()
 
@@ -95,7 +93,7 @@ def _print(one: Recognized, known: KnownBugs, torch: str, number: str) -> None:
     print(cut(f"{number}{head[:160]}"))
     for match in one.matches:
         told = known.as_dict(match, torch)
-        word = "known" if match.kind == IDENTITY else "similar"
+        word = "known" if match.is_known else "similar"
         print(cut(f"  {word} ({match.score:.2f}): {match.case.id}  {match.case.title}"))
         where = [
             f"introduced in {told['introduced']}" if told["introduced"] else "",

@@ -9,12 +9,13 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pt2bugs.case.corpus import Selection, brought, is_case_file, load_cases
+from pt2bugs.case.corpus import Selection, brought, find_case_files, is_case_file, load_cases
 from pt2bugs.case.model import Case, Check
 from pt2bugs.case.program import did_you_mean
 from pt2bugs.commands.console import warn
 from pt2bugs.commands.options import ResultsOptions, SelectionOptions
 from pt2bugs.errors import InputError, NothingSelected
+from pt2bugs.remembered import remembered
 
 if TYPE_CHECKING:
     from pt2bugs.case.cells import Cell
@@ -62,7 +63,7 @@ def select_cases(options: SelectionOptions) -> tuple[list[Case], list[Case]]:
         InputError: a word of the command line names no case, or a file that is none.
         NothingSelected: the filters together leave nothing.
     """
-    corpus = load_cases([*corpus_roots(options.cases), *_files_named(options.patterns)], warn)
+    corpus = load_corpus([*corpus_roots(options.cases), *_files_named(options.patterns)])
     named = [case for word in options.patterns for case in cases_named(word, corpus)]
     chosen = _merged(named) if options.patterns else corpus
     for name, selection in {
@@ -77,6 +78,16 @@ def select_cases(options: SelectionOptions) -> tuple[list[Case], list[Case]]:
     if not chosen:
         raise NothingSelected("nothing selected: the corpus is empty")
     return corpus, chosen
+
+
+def load_corpus(roots: Sequence[Path]) -> list[Case]:
+    """Every case under some files and folders, sorted by id; read anew only where a file has changed.
+
+    Raises:
+        CaseError: a file breaks the contract.
+    """
+    files = list(find_case_files(roots, warn))
+    return remembered("cases", roots, files, lambda: (load_cases(files), True))
 
 
 def _files_named(words: Sequence[str]) -> list[Path]:

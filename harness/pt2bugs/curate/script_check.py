@@ -11,17 +11,17 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pt2bugs.curate.marks import MARK
+from pt2bugs.curate.script_shape import free_names, global_names, is_comparison, is_compile, shown_by, straightened
 from pt2bugs.errors import InputError
 
 _CUDA = re.compile(r"^cuda(?::0)?$")
 _RANDOM = frozenset(
     {"rand", "randn", "randint", "rand_like", "randn_like", "randperm", "normal", "bernoulli", "Linear"}
 )
-_COMPARES = frozenset({"allclose", "equal", "isclose", "all"})
 
 
 @dataclass
@@ -72,22 +72,25 @@ def draft_of(source: str, name: str) -> Draft:
         line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
         raise InputError(f"{name}{line}: is not Python: {getattr(error, 'msg', error)}") from None
     draft = Draft(doc=ast.get_docstring(tree) or _first_comment(source))
-    statements = list(_flat(tree.body[1:] if ast.get_docstring(tree) is not None else tree.body))
+    statements = straightened(tree.body[1:] if ast.get_docstring(tree) is not None else tree.body)
+    shared = global_names(statements)
     targets = _Targets(statements)
     draft.backends, draft.devices, draft.compiles = targets.backends, targets.devices, targets.compiles
     statements = [targets.visit(statement) for statement in statements]
     draft.parameters = targets.parameters
     imports = [one for one in statements if isinstance(one, (ast.Import, ast.ImportFrom))]
     rest = [one for one in statements if not isinstance(one, (ast.Import, ast.ImportFrom))]
-    outside = _definitions(rest)
+    outside = _definitions(rest, shared)
     draft.imports = sorted(
         {ast.unparse(one) for one in imports},
-        key=lambda line: (not line.startswith("from __future__"), "torch" in line),
+        key=lambda line: (not line.startswith("from __future__"), "torch" in line, line.startswith("from "), line),
     )
     body = [one for one in rest if one not in outside]
+    if shared:
+        draft.body.append(f"global {', '.join(shared)}")
     if _uses(body, _RANDOM) and not _uses(rest, frozenset({"manual_seed"})):
         draft.body.append("torch.manual_seed(0)")
-    draft.body += _with_oracle(body, targets)
+    draft.body += _with_oracle(body, rest)
     if any("copy.deepcopy(" in line for line in draft.body) and "import copy" not in draft.imports:
         draft.imports.insert(0, "import copy")
     draft.imports = [*(line for line in draft.imports if "torch" not in line), *_torch_last(draft.imports)]
@@ -105,38 +108,22 @@ def _first_comment(source: str) -> str:
     return lines[0].lstrip("# ").strip() if lines and re.match(r"#(?!!)\s*\w", lines[0]) else ""
 
 
-def _flat(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements, those under ``if __name__ == "__main__"`` among them."""
-    for statement in statements:
-        if isinstance(statement, ast.If) and "__name__" in ast.unparse(statement.test):
-            yield from statement.body
-        else:
-            yield statement
-
-
-def _definitions(statements: Sequence[ast.stmt]) -> list[ast.FunctionDef | ast.ClassDef]:
+def _definitions(statements: Sequence[ast.stmt], shared: Sequence[str]) -> list[ast.FunctionDef | ast.ClassDef]:
     """Functions and classes that can stand outside the check: they use nothing that is made in it."""
     defined = [s for s in statements if isinstance(s, (ast.FunctionDef, ast.ClassDef))]
     inside = {name for s in statements if s not in defined for name in _bound(s)} | {"backend", "device"}
+    inside -= set(shared)
     outside: list[ast.FunctionDef | ast.ClassDef] = list(defined)
     while True:
-        kept = [one for one in outside if not (_names(one) & inside) and not _has_global(one)]
+        kept = [one for one in outside if not free_names(one) & inside]
         if len(kept) == len(outside):
             return kept
         inside |= {one.name for one in outside if one not in kept}
         outside = kept
 
 
-def _has_global(node: ast.AST) -> bool:
-    return any(isinstance(one, ast.Global) for one in ast.walk(node))
-
-
 def _bound(node: ast.AST) -> set[str]:
     return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
 
 
 def _uses(statements: Sequence[ast.AST], names: frozenset[str]) -> bool:
@@ -148,11 +135,6 @@ def _uses(statements: Sequence[ast.AST], names: frozenset[str]) -> bool:
 # --- devices and backends -----------------------------------------------------------------------------
 
 
-def _is_compile(node: ast.AST) -> bool:
-    """Whether a callee is `torch.compile`."""
-    return ast.unparse(node) in ("torch.compile", "compile") if isinstance(node, (ast.Attribute, ast.Name)) else False
-
-
 class _Targets(ast.NodeTransformer):
     """Puts the parameters of a check in place of the devices and backends that a script names."""
 
@@ -161,13 +143,13 @@ class _Targets(ast.NodeTransformer):
         named = {
             keyword.value.value
             for node in nodes
-            if isinstance(node, ast.Call) and _is_compile(node.func)
+            if isinstance(node, ast.Call) and is_compile(node.func)
             for keyword in node.keywords
             if keyword.arg == "backend" and isinstance(keyword.value, ast.Constant)
         }
-        calls = [node for node in nodes if isinstance(node, ast.Call) and _is_compile(node.func)]
+        calls = [node for node in nodes if isinstance(node, ast.Call) and is_compile(node.func)]
         bare = [
-            one for one in nodes if isinstance(one, ast.FunctionDef) and any(_is_compile(d) for d in one.decorator_list)
+            one for one in nodes if isinstance(one, ast.FunctionDef) and any(is_compile(d) for d in one.decorator_list)
         ]
         own = any(
             keyword.arg == "backend" and not isinstance(keyword.value, ast.Constant)
@@ -202,7 +184,7 @@ class _Targets(ast.NodeTransformer):
         self.generic_visit(node)
         if self._one_backend:
             node.decorator_list = [
-                ast.copy_location(ast.Call(one, [], [self._backend(one)]), one) if _is_compile(one) else one
+                ast.copy_location(ast.Call(one, [], [self._backend(one)]), one) if is_compile(one) else one
                 for one in node.decorator_list
             ]
         return node
@@ -213,7 +195,7 @@ class _Targets(ast.NodeTransformer):
             if ast.unparse(node.func.value) != "torch":
                 to = ast.Attribute(node.func.value, "to", ast.Load())
                 return ast.copy_location(ast.Call(to, [self._parameter("device", node)], []), node)
-        elif _is_compile(node.func) and self._one_backend:
+        elif is_compile(node.func) and self._one_backend:
             kept = [keyword for keyword in node.keywords if keyword.arg != "backend"]
             node.keywords = [self._backend(node), *kept]
         return node
@@ -229,29 +211,37 @@ class _Targets(ast.NodeTransformer):
 # --- the oracle ---------------------------------------------------------------------------------------
 
 
-def _with_oracle(statements: Sequence[ast.stmt], targets: _Targets) -> list[str]:
+def _with_oracle(statements: Sequence[ast.stmt], whole: Sequence[ast.stmt]) -> list[str]:
     """The body of a check: the statements, with what was printed as an oracle where that can be."""
-    originals = _compiled_names(statements)
-    has_oracle = any(_checks(statement) for statement in statements)
+    # Where functions change what they share, eager's run would change what the compiled one sees.
+    may_compare = not global_names(whole)
+    originals = _compiled_names(statements) if may_compare else {}
+    judged = [value for statement in statements for value in shown_by(statement) or [] if is_comparison(value)]
+    has_oracle = bool(judged) or any(_checks(statement) for statement in statements)
     lines: list[str] = []
     printed: dict[str, str] = {}
+    objects = _programs(statements)
     for statement in statements:
         if _swallows(statement):
             lines.append(f"# {MARK}: the script catches what is raised here; let it out if it is the bug")
             lines.append(_text(statement))
-        elif (shown := _printed(statement)) is not None:
+        elif (shown := shown_by(statement)) is not None:
             for value in shown:
-                told = _assertion(value) or _pair(value, originals, printed)
+                told = f"assert {_text(value)}" if is_comparison(value) else ""
+                told = told or (may_compare and _pair(value, originals, printed)) or ""
                 if told:
                     lines.append(told)
                     has_oracle = True
-                elif not has_oracle and not isinstance(value, ast.Constant) and not _is_seen(value, originals):
+                elif not has_oracle and not isinstance(value, ast.Constant) and not _is_seen(value, objects):
                     printed[ast.unparse(value)] = ast.unparse(value)
-        elif not has_oracle and (compared := _against_eager(statement, originals, statements)):
+        elif not has_oracle and may_compare and (compared := _against_eager(statement, originals, statements)):
             lines += compared
             has_oracle = True
         else:
             lines.append(_text(statement))
+    if not has_oracle and may_compare and (pair := _both_results(statements, originals)):
+        lines.append(f"torch.testing.assert_close({pair[0]}, {pair[1]})")
+        has_oracle = True
     if not has_oracle and printed:
         lines += [f"# {MARK}: what is right here? the script printed it: {text}" for text in printed]
         lines += [text for text in printed if "(" in text]
@@ -285,29 +275,6 @@ def _swallows(statement: ast.stmt) -> bool:
     )
 
 
-def _printed(statement: ast.stmt) -> list[ast.expr] | None:
-    """What a print statement shows; None for another statement."""
-    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        call = statement.value
-        if isinstance(call.func, ast.Name) and call.func.id == "print":
-            shown: list[ast.expr] = []
-            for value in call.args:
-                if isinstance(value, ast.JoinedStr):
-                    shown += [one.value for one in value.values if isinstance(one, ast.FormattedValue)]
-                else:
-                    shown.append(value)
-            return shown
-    return None
-
-
-def _assertion(value: ast.expr) -> str:
-    """The assertion that a printed comparison stands for; empty for another value."""
-    call = value.func.attr if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) else ""
-    if call in _COMPARES or (isinstance(value, ast.Compare) and not isinstance(value.ops[0], (ast.Is, ast.IsNot))):
-        return f"assert {_text(value)}"
-    return ""
-
-
 def _compiled_names(statements: Sequence[ast.stmt]) -> dict[str, str]:
     """By the name of a compiled function, that of the function it was made of."""
     found = {}
@@ -315,7 +282,7 @@ def _compiled_names(statements: Sequence[ast.stmt]) -> dict[str, str]:
         if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call) and statement.value.args:
             call, target = statement.value, statement.targets[0]
             made = call.args[0]
-            if _is_compile(call.func) and isinstance(target, ast.Name) and isinstance(made, (ast.Name, ast.Attribute)):
+            if is_compile(call.func) and isinstance(target, ast.Name) and isinstance(made, (ast.Name, ast.Attribute)):
                 found[target.id] = ast.unparse(made)
     return {name: original for name, original in found.items() if name != original}
 
@@ -326,7 +293,7 @@ def _call_of_compiled(value: ast.expr, originals: dict[str, str]) -> tuple[str, 
         if isinstance(value.func, ast.Name) and value.func.id in originals:
             return originals[value.func.id], value
         made = value.func
-        if isinstance(made, ast.Call) and _is_compile(made.func) and made.args and isinstance(made.args[0], ast.Name):
+        if isinstance(made, ast.Call) and is_compile(made.func) and made.args and isinstance(made.args[0], ast.Name):
             return made.args[0].id, value
     return None
 
@@ -334,15 +301,40 @@ def _call_of_compiled(value: ast.expr, originals: dict[str, str]) -> tuple[str, 
 def _pair(value: ast.expr, originals: dict[str, str], printed: dict[str, str]) -> str:
     """The comparison of two printed calls, one of the compiled function and one of the original."""
     found = _call_of_compiled(value, originals)
-    if found is None:
+    if found is None or _uses([found[1]], _RANDOM):
         return ""
     arguments = ", ".join(ast.unparse(one) for one in (*found[1].args, *found[1].keywords))
     eager = printed.pop(f"{found[0]}({arguments})", f"{found[0]}({arguments})")
     return f"torch.testing.assert_close({_text(value)}, {eager})"
 
 
-def _is_seen(value: ast.expr, originals: dict[str, str]) -> bool:
-    return isinstance(value, ast.Name) and value.id in originals
+def _both_results(statements: Sequence[ast.stmt], originals: dict[str, str]) -> tuple[str, str] | None:
+    """The names of the compiled result and of eager's, where the script has made both of the same arguments."""
+    made = [node for one in statements for node in ast.walk(one) if isinstance(node, ast.Assign)]
+    results = {ast.unparse(node.value): node.targets[0].id for node in made if isinstance(node.targets[0], ast.Name)}
+    for node in made:
+        found = _call_of_compiled(node.value, originals)
+        if found and isinstance(node.targets[0], ast.Name):
+            arguments = ", ".join(ast.unparse(one) for one in (*found[1].args, *found[1].keywords))
+            if eager := results.get(f"{found[0]}({arguments})"):
+                return node.targets[0].id, eager
+    return None
+
+
+def _is_seen(value: ast.expr, objects: set[str]) -> bool:
+    return isinstance(value, ast.Name) and value.id in objects
+
+
+def _programs(statements: Sequence[ast.stmt]) -> set[str]:
+    """The names of compiled functions and exported programs: that they are printed says nothing of what is right."""
+    return {
+        target.id
+        for one in statements
+        if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call)
+        for target in one.targets
+        if isinstance(target, ast.Name)
+        and (is_compile(one.value.func) or ast.unparse(one.value.func).rpartition(".")[2].startswith("export"))
+    }
 
 
 def _against_eager(statement: ast.stmt, originals: dict[str, str], statements: Sequence[ast.stmt]) -> list[str]:

@@ -22,6 +22,17 @@ class JournalError(InputError):
     """
 
 
+LARGE_JOURNALS = 20 << 20
+"""Bytes of a folder of journals from which on the facts of a run are written once."""
+
+
+def is_large(folder: Path) -> bool:
+    """Whether the journals of a folder together are that large."""
+    with contextlib.suppress(OSError):
+        return sum(path.stat().st_size for path in folder.glob("*.jsonl")) > LARGE_JOURNALS
+    return False
+
+
 class JournalWriter:
     """Appends records to one file; whole lines only, also beside other writers of the same file.
 

@@ -5,18 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from packaging.version import Version
 from pt2bugs.bisect.evidence import Evidence
 from pt2bugs.bisect.search import State
 from pt2bugs.case.cells import Cell
+from pt2bugs.case.corpus import find_case_files, load_cases
 from pt2bugs.case.model import Case
 from pt2bugs.case.words import FAILURES, Outcome
+from pt2bugs.remembered import remembered
 from pt2bugs.results.journal import Warn, journal_files, read_journal
 from pt2bugs.results.matrix import Results
 from pt2bugs.results.record import Record
-from pt2bugs.triage.match import IDENTITY, Match, Matcher
+from pt2bugs.triage.match import Match, Matcher
 from pt2bugs.triage.signatures import Signatures
 from pt2bugs.triage.traceback_text import Failure, find_failures
 
@@ -39,44 +42,45 @@ class Recognized:
 
     @property
     def is_known(self) -> bool:
-        return any(match.kind == IDENTITY for match in self.matches)
+        return any(match.is_known for match in self.matches)
 
 
 class KnownBugs:
     """The headers, and the failures that the journal has of them: read once and asked often.
 
     Args:
-        failures: lines of the journal; those that show no failure say nothing here.
         history: gives all lines of a case, for where its bug begins and ends.
     """
 
-    def __init__(
-        self,
-        cases: Sequence[Case],
-        failures: Iterable[Record] = (),
-        history: Callable[[Case], Iterable[Record]] = lambda _: (),
-    ) -> None:
-        self.signatures = Signatures(cases)
+    def __init__(self, signatures: Signatures, history: Callable[[Case], Iterable[Record]] = lambda _: ()) -> None:
+        self.signatures = signatures
         self._history = history
         self._lives: dict[str, Life] = {}
-        for record in failures:
-            self.signatures.add(record)
 
     @classmethod
-    def load(cls, results: Results, cases: Sequence[Case], warn: Warn) -> KnownBugs:
+    def load(cls, results: Results, roots: Sequence[Path], warn: Warn) -> KnownBugs:
         """The known bugs of a corpus by the journal of a results folder.
 
         Raises:
+            CaseError: a file of the corpus breaks the contract.
             JournalError: a journal cannot be read.
         """
+        cases = list(find_case_files(roots, warn))
         files = journal_files(results.journal_folder, warn)
+
+        def read() -> tuple[Signatures, bool]:
+            problems: list[str] = []
+            signatures = Signatures(load_cases(cases), read_journal(files, problems.append, _may_fail))
+            for words in problems:
+                warn(words)
+            return signatures, not problems
 
         def history(case: Case) -> Iterable[Record]:
             name = f'"{case.id}"'.encode()
             lines = read_journal(files, lambda _: None, lambda line: name in line or _CELL not in line)
             return (record for record in lines if record["case"] == case.id)
 
-        return cls(cases, read_journal(files, warn, _may_fail), history)
+        return cls(remembered("signatures", [*roots, results.journal_folder], [*cases, *files], read), history)
 
     def recognize(self, text: str, torch: str = "") -> list[Recognized]:
         """What every failure of a text is; nothing if the text has no failure."""
@@ -120,7 +124,7 @@ def advice(match: Match, life: Life, torch: str = "") -> str:
     words = [f"fits: {match.why}"]
     if "by-design" in match.case.labels:
         words.append("torch means it so: see the issue")
-    elif match.kind != IDENTITY:
+    elif not match.is_known:
         words.append("similar only: compare it with the reproducer")
     elif life.fixed and torch and Version(torch) >= Version(life.fixed):
         words.append(f"fixed in torch {life.fixed}, and you are on {torch}: it may be back, see `pt2bugs bisect`")

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pt2bugs.case.corpus import load_cases
 from pt2bugs.case.expectation import public
 from pt2bugs.results.matrix import Results
 from pt2bugs.triage.answer import KnownBugs
@@ -18,7 +17,7 @@ def known_bugs(
     found: Reproduction, torch: str, cases: Sequence[Path], results: Path, warn: Callable[[str], None]
 ) -> list[dict[str, Any]]:
     """The matches, best first, as `pt2bugs match --json` has them."""
-    known = KnownBugs.load(Results(results), load_cases(cases, warn), warn)
+    known = KnownBugs.load(Results(results), cases, warn)
     release = public(torch)
     for one in known.recognize(text_of(found), release):
         if one.matches:

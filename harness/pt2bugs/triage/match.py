@@ -37,9 +37,12 @@ _RAISERS = frozenset(
         "forward", "apply", "wrapper", "wrapped", "inner", "get_fake_value", "merge_devices", "validate", "dispatch",
         "__torch_dispatch__", "__torch_function__", "from_real_tensor", "_run_node", "run_node", "produce_guards",
         "compile_wrapper", "_compile_wrapper", "_check", "evaluate_expr", "_evaluate_expr", "format_graph_code",
+        "_dispatch_impl", "_cached_dispatch_impl",
     }
 )  # fmt: skip
 """Functions of torch that raise for whoever made the mistake: alone they tell nothing."""
+_PYTHONS = frozenset({"AttributeError", "IndexError", "KeyError", "TypeError", "ZeroDivisionError"})
+"""Mistakes that no function of torch raises on purpose: there a single frame says where torch is wrong."""
 _QUOTED = re.compile(r'^[ \t]*File "(?P<file>[^"]+)", line \d+.*\n[ \t]+(?P<code>\S.*)$', re.MULTILINE)
 _ANYBODYS = re.compile(
     r"assert|torch\.compile|^import |^from |^def |^return \w+\(\w*\)$|\.backward\(|^@|^with |^class "
@@ -56,6 +59,10 @@ class Match:
     score: float
     why: str
     bug: Bug | None = None
+
+    @property
+    def is_known(self) -> bool:
+        return self.kind == IDENTITY
 
 
 @dataclass(frozen=True)
@@ -114,7 +121,7 @@ class Matcher:
             return None
         signatures = known.signatures.get(bug.line, set())
         likeness, weight = self._likeness(clue, signatures)
-        agree, place_score = self._places(clue, signatures)
+        agree, place_score = self._places(bug, clue, signatures)
         score = self._score(bug, clue, likeness, place_score, is_said=bool(clue.words) or not _is_silent(signatures))
         try:
             fits = self._fits(bug, failure, clue)
@@ -144,7 +151,7 @@ class Matcher:
         """Whether the documented identity fits, however little it says."""
         return (
             (bug.outcome is not Outcome.TIMEOUT or "timeout" in f"{clue.type} {clue.message[:200]}".lower())
-            and (bug.error is None or (bool(clue.type) and _same_type(bug.error, clue.type)))
+            and (bug.error is None or _type_fits(bug.error, failure, clue.type))
             and (bug.signal is None or bug.signal == failure.signal)
             and (bug.match is None or search(bug.match, clue.message))
             and (bug.frame is None or search(bug.frame, clue.frames))
@@ -172,7 +179,9 @@ class Matcher:
         pattern = bug.match or ""
         if not clue.own or not search(pattern, clue.own) or _is_ordinary(pattern):
             return False
-        return literal_length(pattern) >= _TELLING_LITERALS or likeness >= _ALIKE
+        # The words of a wrong result are those of the check that found it, and may be anybody's.
+        is_torchs = bug.outcome is not Outcome.WRONG
+        return (is_torchs and literal_length(pattern) >= _TELLING_LITERALS) or likeness >= _ALIKE
 
     # --- likeness ---
 
@@ -186,7 +195,7 @@ class Matcher:
         )
         return weights.likeness(clue.words, best), weights.total(clue.words & best)
 
-    def _places(self, clue: _Clue, signatures: set[Signature]) -> tuple[int, float | None]:
+    def _places(self, bug: Bug, clue: _Clue, signatures: set[Signature]) -> tuple[int, float | None]:
         """How many innermost frames agree with a signature, 0 if they tell nothing; and the part of its frames."""
         told, part = 0, None
         for one in signatures:
@@ -200,6 +209,9 @@ class Matcher:
             places = clue.places[:depth]
             is_all_helpers = all(function in _RAISERS for _, function in places)
             needed = min(3, len(one.places))
+            if needed == 1 and clue.own and clue.type not in _PYTHONS and not bug.frame:
+                # The one function that raises this message, whoever made the mistake, if nobody has documented it.
+                continue
             if depth >= needed and not is_all_helpers and self.signatures.is_telling(places):
                 told = max(told, depth)
         return told, part
@@ -280,6 +292,21 @@ def _with_causes(raised: Raised, signal: str) -> Iterator[tuple[str, str]]:
 def _same_type(documented: str, printed: str) -> bool:
     documented = documented.removeprefix("builtins.")
     return documented == printed or ("." not in printed and documented.rpartition(".")[2] == printed)
+
+
+_COMPILER = ("torch/_dynamo/", "torch/_inductor/", "torch/_functorch/", "torch/_subclasses/")
+
+
+def _type_fits(documented: str, failure: Failure, printed: str) -> bool:
+    """Whether the type is the documented one, or what that would wrap, had the text not been cut off before it."""
+    if not printed or _same_type(documented, printed):
+        return bool(printed)
+    types = {raised.type.rpartition(".")[2] for raised in failure.chain}
+    return (
+        documented.rpartition(".")[2] in _WRAPPERS
+        and not types & _WRAPPERS
+        and any(frame.place.startswith(_COMPILER) for frame in failure.frames)
+    )
 
 
 def _type_score(bug: Bug, clue: _Clue) -> float:

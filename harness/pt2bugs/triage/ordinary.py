@@ -1,4 +1,4 @@
-"""Messages that ordinary mistakes give, without any bug of a compiler. A pattern that fits one of them says little."""
+"""Messages that ordinary mistakes give, or many bugs. A pattern that fits one of them says little."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ EXEMPLARS = (
     "'list' object is not an iterator",
     "'val'",
     "'count'",
+    "'value'",
+    "'type' object does not support the context manager protocol",
+    "unsupported operand type(s) for *: 'NoneType' and 'int'",
+    "unsupported operand type(s) for +: 'FakeTensor' and 'NoneType'",
+    "slice indices must be integers or None or have an __index__ method",
     "division by zero",
     "not enough values to unpack (expected 2, got 1)",
     "forward() missing 1 required positional argument: 'x'",
@@ -61,6 +66,9 @@ EXEMPLARS = (
     "Please convert all Tensors to FakeTensors first or instantiate FakeTensorMode with 'allow_non_fake_inputs'. "
     "Found in aten.add.Tensor(FakeTensor(..., size=(3,)), tensor([...], size=(3,)))",
     "Cannot call sizes() on tensor with symbolic sizes/strides",
+    "Cannot call numel() on tensor with symbolic sizes/strides",
+    "Cannot call strides() on tensor with symbolic sizes/strides",
+    "expand: the requested shape has too few dimensions!",
     "Could not guard on data-dependent expression Eq(u0, 1) (unhinted: Eq(u0, 1)).",
     "Could not guard on data-dependent expression u0 > 3 (unhinted: u0 > 3).",
     "Could not extract specialized integer from data-dependent expression u0",
@@ -70,6 +78,10 @@ EXEMPLARS = (
     "Dynamic shape operator: aten.nonzero.default; to enable, set capture_dynamic_output_shape_ops = True",
     "call_function BuiltinVariable(print) [ConstantVariable(str)] {}",
     "Unsupported: call_method UserDefinedObjectVariable(count) __next__ [] {}",
+    "call_function UserDefinedClassVariable() [] {}",
+    "call_method UserDefinedObjectVariable(Model) forward [TensorVariable()] {}",
+    "call_function UserDefinedObjectVariable(Model) [TensorVariable()] {}",
+    "call_method TensorVariable() numpy [] {}",
     "builtin: print [<class 'torch._dynamo.variables.constant.ConstantVariable'>] False",
     "'skip function print in file builtins'",
     "Attempted to call function marked as skipped",
@@ -87,6 +99,15 @@ EXEMPLARS = (
     "JIT compilation failed",
     "No module named 'triton'",
     "Cannot find a working triton installation.",
+    "Unexpectedly found a <class 'torch.Tensor'> in the outputs.",
+    "Detected mismatch between the structure of `inputs` and `dynamic_shapes`: `inputs` has 2 elements",
+    "Encountered aliasing during higher order op tracing",
+    "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override "
+    "the setup_context staticmethod.",
+    "Unhandled FakeTensor Device Propagation for aten.add_.Tensor, found two different devices cpu, meta",
+    "Unhandled FakeTensor Device Propagation for aten.mm.default, found two different devices cpu, meta",
+    "Unhandled FakeTensor Device Propagation for aten.addmm.default, found two different devices cpu, meta",
+    'isIntList() INTERNAL ASSERT FAILED at "ivalue_inl.h":1, please report a bug to PyTorch. Expected IntList',
     "Expected tensors only, but got: <class 'int'>",
     "Expected positional argument for parameter x, but one was not passed in",
     "Failed to produce a graph during tracing. Tracing through 'f' must produce a single graph.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from pt2bugs.case.expectation import expected_bug, has_identity
 from pt2bugs.case.model import Bug, Case
@@ -39,7 +40,6 @@ class Signature:
     outcome: Outcome
     error_type: str
     signal: str
-    message: str
     words: Words
     places: tuple[Place, ...]
 
@@ -66,9 +66,13 @@ class KnownBug:
 
 
 class Signatures:
-    """The known bugs of a corpus, with what the journal says of how they fail."""
+    """The known bugs of a corpus, with what the journal says of how they fail.
 
-    def __init__(self, cases: Sequence[Case]) -> None:
+    Args:
+        records: lines of the journal; those that show no documented bug say nothing here.
+    """
+
+    def __init__(self, cases: Sequence[Case], records: Iterable[Record] = ()) -> None:
         by_id = {case.id: case for case in cases}
         self.bugs = {
             case.id: KnownBug(case, _group(case, by_id)) for case in cases if any(not bug.blocked for bug in case.bugs)
@@ -77,6 +81,13 @@ class Signatures:
         self._entries: dict[tuple[str, ...], Bug | None] = {}
         self._programs: dict[str, str] | None = None
         self._is_counted = False
+        for record in records:
+            self.add(record)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is kept for the next command: all but what only further lines of the journal would need."""
+        self._count()
+        return {**self.__dict__, "_judged": {}, "_entries": {}, "_programs": None}
 
     def add(self, record: Record) -> None:
         """Take a line of the journal into account, if it shows a documented bug."""
@@ -104,7 +115,9 @@ class Signatures:
         return self._judged[key]
 
     def _expected(self, case: Case, record: Record) -> Bug | None:
-        """The entry that speaks of the cell of a line."""
+        """The entry that speaks of the cell of a line, where there is a choice."""
+        if len(case.bugs) == 1:
+            return None
         key = tuple(record[part] for part in ("case", "check", "torch", "python", "device", "backend"))
         if key not in self._entries:
             self._entries[key] = expected_bug(case, record["check"], where_of(record))
@@ -125,7 +138,7 @@ class Signatures:
             return None
         places = places_of([seen.frame, *seen.frames])
         words = words_of(seen.message)
-        return bug, Signature(seen.outcome, seen.error_type, seen.signal, seen.message, words, places)
+        return bug, Signature(seen.outcome, seen.error_type, seen.signal, words, places)
 
     # --- what is rare ---
 

@@ -41,17 +41,20 @@ class Weights:
             bugs += 1
             for word in frozenset().union(*alike):
                 counts[word] = counts.get(word, 0) + 1
-        self._counts: Mapping[str, int] = counts
-        self._bugs = bugs
+        self._weights: Mapping[str, float] = {word: math.log(1 + (bugs + 1) / n) for word, n in counts.items()}
+        self._unknown = math.log(2 + bugs)
+        self._totals: dict[Words, float] = {}
 
-    def of(self, word: str) -> float:
-        """The weight of a word; an unknown one tells as much as one of a single bug."""
-        return math.log(1 + (self._bugs + 1) / self._counts.get(word, 1))
-
-    def total(self, words: Iterable[str]) -> float:
-        return sum(self.of(word) for word in words)
+    def total(self, words: Words) -> float:
+        """The weight of all the words; an unknown one tells as much as one of a single bug."""
+        if words not in self._totals:
+            self._totals[words] = sum(self._weights.get(word, self._unknown) for word in words)
+        return self._totals[words]
 
     def likeness(self, one: Words, other: Words) -> float:
         """From 0 (no word in common) to 1 (the same words); 0 where both say nothing."""
-        union = self.total(one | other)
-        return self.total(one & other) / union if union else 0.0
+        common = one & other
+        if len(common) == len(one) == len(other):
+            return 1.0 if one else 0.0
+        shared = sum(self._weights.get(word, self._unknown) for word in common)
+        return shared / (self.total(one) + self.total(other) - shared)
