@@ -22,7 +22,7 @@ from pt2bugs.bisect.search import Search, State, Transition, choose, cost_alone,
 from pt2bugs.case.cells import Cell
 from pt2bugs.envs.store import Store
 from pt2bugs.results.matrix import Results
-from pt2bugs.run.runner import Progress, Runner
+from pt2bugs.run.runner import NewRunner, Progress, Runner
 from pt2bugs.run.schedule import RunOptions, Target, Work
 
 CONFIRMATIONS = 3
@@ -173,8 +173,12 @@ class Bisection:
         options: RunOptions,
         progress: Callable[[], AbstractContextManager[Progress]],
         talk: Callable[[str], None],
+        new_runner: NewRunner = Runner,
     ) -> None:
         """Run what is missing, until nothing is open that running could answer.
+
+        Args:
+            new_runner: makes what runs cells, here or on a cluster.
 
         Raises:
             JournalError: the results folder cannot be written.
@@ -184,7 +188,7 @@ class Bisection:
             while chosen := choose((history.search for history in self.histories), at_once=2) or self._unsure():
                 talk(self._describe_round(chosen))
                 with progress() as shown:
-                    self._probe(chosen, store, options, shown)
+                    self._probe(chosen, store, options, shown, new_runner)
         finally:
             self._take_over()
             self.cost.alone = sum(cost_alone(history.search, history.known) for history in self.histories)
@@ -200,7 +204,9 @@ class Bisection:
                     return [side]
         return []
 
-    def _probe(self, chosen: Sequence[str], store: Store, options: RunOptions, progress: Progress) -> None:
+    def _probe(
+        self, chosen: Sequence[str], store: Store, options: RunOptions, progress: Progress, new_runner: NewRunner
+    ) -> None:
         # By the number of repeats: flaky checks need some, and more on the clean side of a transition.
         batches: dict[int, list[Work]] = {}
         asked: list[tuple[CheckHistory, str]] = []
@@ -220,7 +226,7 @@ class Bisection:
                 self.cost.installed += target.python is None and store.find(target.key) is None
             self.cost.cells += sum(len(cells) for cells in owed.values())
         for repeats, work in sorted(batches.items()):
-            runner = Runner(self.results, store, replace(options, repeat=repeats), progress, record=self.evidence.add)
+            runner = new_runner(self.results, store, replace(options, repeat=repeats), progress, self.evidence.add)
             for one in runner.run(work):
                 if one.failure:
                     self._failures[one.target.key.torch] = one.failure

@@ -20,6 +20,7 @@ from pt2bugs.case.cells import Cell, cells_of
 from pt2bugs.case.model import Case
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import print_json, say, warn
+from pt2bugs.commands.machines import machines
 from pt2bugs.commands.options import (
     ResultsOptions,
     RunningOptions,
@@ -37,7 +38,6 @@ from pt2bugs.results.matrix import CellKey
 from pt2bugs.results.record import Record
 from pt2bugs.run.interpreter import named_interpreter, running_interpreter
 from pt2bugs.run.progress import progress_of_cells
-from pt2bugs.run.runner import Runner
 from pt2bugs.run.schedule import Target, line_of, missing
 
 _DIFFS = ("text", "markdown", "annotations")
@@ -102,9 +102,9 @@ def run(options: Options) -> int:
     if not options.offline:
         work = missing([mine, plain], [*cells, *references], lines, rerun=options.rerun)
         say(f"{mine}: {sum(len(one.cells) for one in work)} cells to run")
-        with progress_of_cells() as progress:
+        with machines(options, lines) as new_runner, progress_of_cells() as progress:
             store = open_store(options)
-            Runner(results, store, run_options(options), progress, record=newest.add).run(work)
+            new_runner(results, store, run_options(options), progress, newest.add).run(work)
         if work:
             results.derive(newest)
         failures = [f"{one.target}: {one.failure}" for one in work if one.failure]

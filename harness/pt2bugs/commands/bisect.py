@@ -20,6 +20,7 @@ from pt2bugs.case.cells import Cell
 from pt2bugs.case.words import Verdict
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import cut, print_json, say, warn
+from pt2bugs.commands.machines import machines
 from pt2bugs.commands.options import (
     ResultsOptions,
     RunningOptions,
@@ -95,7 +96,8 @@ def run(options: Options) -> int:
     try:
         if not options.offline:
             store = open_store(options)
-            bisection.run(store, run_options(options), progress_of_cells, say)
+            with machines(options, evidence.newest.lines()) as new_runner:
+                bisection.run(store, run_options(options), progress_of_cells, say, new_runner)
             if bisection.cost.visited:
                 results.derive(evidence.newest)
     except KeyboardInterrupt:

@@ -15,6 +15,7 @@ from pt2bugs.bisect.evidence import FLAKY_REPEATS, Evidence
 from pt2bugs.case.cells import Cell
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import cut, print_json, say, warn
+from pt2bugs.commands.machines import machines
 from pt2bugs.commands.options import (
     ResultsOptions,
     RunningOptions,
@@ -29,7 +30,6 @@ from pt2bugs.envs.releases import Release, ReleaseError, known_releases, one_rel
 from pt2bugs.errors import InputError, NothingSelected
 from pt2bugs.results.matrix import Results
 from pt2bugs.run.progress import progress_of_cells
-from pt2bugs.run.runner import Runner
 from pt2bugs.run.schedule import Target, Work, belongs
 
 EXAMPLES = (
@@ -170,15 +170,15 @@ def _run_missing(
     steady = [cell for cell in cells if not cell.case.flaky]
     flaky = [cell for cell in cells if cell.case.flaky]
     failed = False
-    for group, repeat in ((steady, how.repeat), (flaky, max(how.repeat, FLAKY_REPEATS))):
-        work = [Work(target, owed) for target in targets if (owed := _owed(evidence, target, group))]
-        for one in work:
-            say(f"{one.target}: {len(one.cells)} of {len(group)} cells to run")
-        if work:
-            with progress_of_cells() as progress:
-                runner = Runner(results, store, replace(how, repeat=repeat), progress, record=evidence.add)
-                runner.run(work)
-            failed = failed or any(one.failure for one in work)
+    with machines(options, evidence.newest.lines()) as new_runner:
+        for group, repeat in ((steady, how.repeat), (flaky, max(how.repeat, FLAKY_REPEATS))):
+            work = [Work(target, owed) for target in targets if (owed := _owed(evidence, target, group))]
+            for one in work:
+                say(f"{one.target}: {len(one.cells)} of {len(group)} cells to run")
+            if work:
+                with progress_of_cells() as progress:
+                    new_runner(results, store, replace(how, repeat=repeat), progress, evidence.add).run(work)
+                failed = failed or any(one.failure for one in work)
     return failed
 
 

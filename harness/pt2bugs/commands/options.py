@@ -58,9 +58,10 @@ class BackendOptions(EnvironmentOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class RunningOptions(BackendOptions):
-    """How cells are run; `jobs` None: as many at once as there are cores."""
+    """How cells are run; `jobs` None: as many at once as there are cores, `cluster`: on its workers instead of here."""
 
     jobs: int | None = None
+    cluster: str | None = None
     repeat: int = 1
     confirm: int = 1
     threads: int = 1
@@ -165,6 +166,12 @@ def add_environments(parser: argparse.ArgumentParser) -> None:
 def add_run(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("running")
     group.add_argument("--jobs", type=count, metavar="N", help="cells at once (default: the cores)")
+    group.add_argument(
+        "--cluster",
+        metavar="WHERE",
+        help="run on the workers of a Dask cluster: its address (tcp://host:8786), a scheduler file, or local:N, "
+        "which starts N workers here (docs/scale.md)",
+    )
     group.add_argument("--repeat", type=count, default=1, metavar="N", help="run each cell N times")
     group.add_argument(
         "--confirm",

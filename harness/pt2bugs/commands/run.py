@@ -15,6 +15,7 @@ from pt2bugs.case.words import EXPECTED, Verdict
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.asked import Asked, MatrixOptions, add_matrix, asked
 from pt2bugs.commands.console import cut, print_json, say, warn
+from pt2bugs.commands.machines import machines
 from pt2bugs.commands.selection import open_results, results_folder
 from pt2bugs.commands.targets import open_store, run_options
 from pt2bugs.envs.size import format_size
@@ -26,7 +27,6 @@ from pt2bugs.results.matrix import CellKey
 from pt2bugs.results.record import Record
 from pt2bugs.run.estimate import estimate
 from pt2bugs.run.progress import progress_of_cells
-from pt2bugs.run.runner import Runner
 from pt2bugs.run.schedule import Target, Work, line_of, owed
 from pt2bugs.run.shards import ShardName
 
@@ -117,9 +117,9 @@ def run(options: Options) -> int:
     )
     if options.dry_run:
         return _tell_cost(options, work, newest.lines())
-    with progress_of_cells() as progress:
-        how = replace(run_options(options), capability=options.capability)
-        Runner(results, open_store(options), how, progress, record=newest.add).run(work)
+    how = replace(run_options(options), capability=options.capability)
+    with machines(options, newest.lines()) as new_runner, progress_of_cells() as progress:
+        new_runner(results, open_store(options), how, progress, newest.add).run(work)
     results.derive(newest)
     lines = newest.lines()
     shown = [line for target, cell in cells_asked if (line := line_of(lines, target, cell)) is not None]

@@ -81,12 +81,20 @@ def _uv() -> str:
 def _pythons(uv: str) -> Finding:
     if not uv:
         return Finding("Pythons", None, "unknown without uv")
-    from uv import find_uv_bin
-
-    there = [one for one in PYTHONS if _first_line([find_uv_bin(), "python", "find", "--no-python-downloads", one])]
-    if there:
+    if there := pythons_here():
         return Finding("Pythons", True, f"{', '.join(there)}; uv fetches others when a release needs them")
     return Finding("Pythons", False, "uv finds none", f"uv python install {PYTHONS[1]}")
+
+
+def pythons_here() -> list[str]:
+    """The Pythons of this machine that uv finds, as minor versions; none where uv is not installed."""
+    try:
+        from uv import find_uv_bin
+
+        command = [find_uv_bin(), "python", "find", "--no-python-downloads"]
+    except (ImportError, FileNotFoundError):
+        return []
+    return [one for one in PYTHONS if _first_line([*command, one])]
 
 
 def _disk() -> Finding:

@@ -21,11 +21,13 @@ FULL = 1
 class _MayFollow(TypedDict, total=False):
     frames: list[str]
     build: str
+    host: str
 
 
 class Record(_MayFollow):
     """One run of one cell. `frames` follows where torch frames beyond the innermost one were kept, `build` where the
-    interpreter was named by ``--python-exe`` and does not stand for a release."""
+    interpreter was named by ``--python-exe`` and does not stand for a release, `host` where a worker of a cluster ran
+    it: the class of its machine."""
 
     schema: int
     run_id: str

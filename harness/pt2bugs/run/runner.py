@@ -10,12 +10,13 @@ import contextlib
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from pt2bugs.case.cells import Cell
 from pt2bugs.case.model import Case
@@ -40,6 +41,25 @@ class Progress:
     total: Callable[[int], None] = lambda _: None
     advance: Callable[[Record], None] = lambda _: None
     lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class Runs(Protocol):
+    """Runs work into a results folder: here (`Runner`) or on the machines of a cluster."""
+
+    def run(self, work: list[Work]) -> list[Work]: ...
+
+
+class NewRunner(Protocol):
+    """Makes what runs work; `Runner` is one."""
+
+    def __call__(
+        self,
+        results: Results,
+        store: Store,
+        options: RunOptions,
+        progress: Progress,
+        record: Callable[[Record], None],
+    ) -> Runs: ...
 
 
 class Runner:
@@ -74,7 +94,7 @@ class Runner:
             JournalError: the results folder cannot be written. Nothing was run then.
             KeyboardInterrupt: the user stopped it; what had finished is in the journal.
         """
-        self._require_writable()
+        require_writable(self.results.journal_folder)
         self._cases = {cell.case.id: cell.case for one in work for cell in one.cells}
         self.progress.total(sum(len(one.cells) for one in work))
         jobs = max(1, min(self.options.jobs, sum(len(one.cells) for one in work)))
@@ -95,18 +115,6 @@ class Runner:
                     ahead.release()
                 raise
         return work
-
-    def _require_writable(self) -> None:
-        """Fail before anything is installed, not after."""
-        folder = self.results.journal_folder
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=folder):
-                pass
-        except OSError as error:
-            raise JournalError(
-                f"{folder}: cannot be written: {error.strerror}; choose another folder with --results"
-            ) from None
 
     def _let_go(self, work: Work, ahead: threading.Semaphore) -> None:
         """An environment is finished: the next may be made, and the budget may take this one."""
@@ -158,7 +166,7 @@ class Runner:
 
     def journal_path(self, target: Target, record: Record) -> Path:
         """The journal that a line of an environment goes to."""
-        return self.results.journal_folder_of(record, self._cases.get(record["case"])) / f"{target.key.folder}.jsonl"
+        return journal_path(self.results, self._cases.get(record["case"]), target, record)
 
     def talk(self, text: str) -> None:
         """Say something to the user."""
@@ -261,32 +269,8 @@ class _EnvironmentRun:
         python = made.python if made is not None else target.python
         if python is None:
             raise EngineError(f"{target}: there is no interpreter")
-        settings = EngineSettings(
-            python=python,
-            threads=options.threads,
-            targets=tuple(sorted({(cell.device, cell.backend) for cell in self.work.cells})),
-            imports=target.setup.imports if target.setup else (),
-            env={
-                **(target.setup.env if target.setup else {}),
-                **({CAPABILITY_VARIABLE: options.capability} if options.capability else {}),
-            },
-            keeps_python_path=made is None,
-        )
-        return Measuring(
-            Engine(settings),
-            MeasureOptions(
-                run_id=self._runner.run_id,
-                threads=options.threads,
-                capability=options.capability,
-                repeat=options.repeat,
-                confirm=options.confirm,
-                torch=target.key.torch,
-                python=target.key.python,
-                extras=target.key.extras,
-                build=target.build,
-                setups={target.setup.name: target.setup} if target.setup else {},
-            ),
-        )
+        pairs = {(cell.device, cell.backend) for cell in self.work.cells}
+        return new_measuring(python, target, options, self._runner.run_id, pairs, keeps_python_path=made is None)
 
     def _add(self, record: Record, *, final: bool) -> None:
         with self._lock:
@@ -313,11 +297,74 @@ class _EnvironmentRun:
 
     def _record_failure(self) -> None:
         """An environment that cannot be made is an error of all its cells."""
-        seen = Observation(Outcome.ERROR, message=f"the environment cannot be made: {self.work.failure}")
-        facts = {"torch": self.work.target.key.torch, "python": self.work.target.key.python}
         while (cell := self._take(from_the_end=False)) is not None:
-            record = new_record(
-                cell, seen, Verdict.ERROR, facts,
-                run_id=self._runner.run_id, started=datetime.now(timezone.utc), extras=self.work.target.key.extras,
-            )  # fmt: skip
-            self._add(record, final=True)
+            self._add(record_of_unmade(cell, self.work, self._runner.run_id), final=True)
+
+
+def require_writable(folder: Path) -> None:
+    """Fail before anything is installed, not after.
+
+    Raises:
+        JournalError: nothing can be written to the folder.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        words = f"{folder}: cannot be written: {error.strerror}; choose another folder with --results"
+        raise JournalError(words) from None
+
+
+def journal_path(results: Results, case: Case | None, target: Target, record: Record) -> Path:
+    """The journal that a line of an environment goes to."""
+    return results.journal_folder_of(record, case) / f"{target.key.folder}.jsonl"
+
+
+def new_measuring(
+    python: Path,
+    target: Target,
+    options: RunOptions,
+    run_id: str,
+    pairs: Collection[tuple[str, str]],
+    *,
+    keeps_python_path: bool,
+) -> Measuring:
+    """What measures the cells of a target in its interpreter; `pairs` are their devices and backends."""
+    settings = EngineSettings(
+        python=python,
+        threads=options.threads,
+        targets=tuple(sorted(pairs)),
+        imports=target.setup.imports if target.setup else (),
+        env={
+            **(target.setup.env if target.setup else {}),
+            **({CAPABILITY_VARIABLE: options.capability} if options.capability else {}),
+        },
+        keeps_python_path=keeps_python_path,
+    )
+    return Measuring(
+        Engine(settings),
+        MeasureOptions(
+            run_id=run_id,
+            threads=options.threads,
+            capability=options.capability,
+            repeat=options.repeat,
+            confirm=options.confirm,
+            torch=target.key.torch,
+            python=target.key.python,
+            extras=target.key.extras,
+            build=target.build,
+            setups={target.setup.name: target.setup} if target.setup else {},
+        ),
+    )
+
+
+def record_of_unmade(cell: Cell, work: Work, run_id: str) -> Record:
+    """The line of a cell whose environment cannot be made, as `work.failure` says."""
+    key = work.target.key
+    seen = Observation(Outcome.ERROR, message=f"the environment cannot be made: {work.failure}")
+    facts = {"torch": key.torch, "python": key.python}
+    return new_record(
+        cell, seen, Verdict.ERROR, facts,
+        run_id=run_id, started=datetime.now(timezone.utc), extras=key.extras,
+    )  # fmt: skip

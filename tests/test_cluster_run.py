@@ -1,0 +1,332 @@
+"""A matrix on a cluster of real worker processes, with environments made by real uv from wheels of a fake torch."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pt2bugs
+import pytest
+from fake_torch import build_wheels, serve_index
+from pt2bugs.case.cells import Cell, cells_of
+from pt2bugs.case.corpus import load_cases
+from pt2bugs.cli import main
+from pt2bugs.cluster.connection import ClusterError
+from pt2bugs.cluster.plan import Settings
+from pt2bugs.cluster.runner import ClusterRunner
+from pt2bugs.cluster.session import Session, open_session
+from pt2bugs.cluster.task import PackageWords
+from pt2bugs.envs.environment import Key
+from pt2bugs.envs.sources import Sources
+from pt2bugs.envs.store import Store
+from pt2bugs.results.journal import journal_files, read_journal
+from pt2bugs.results.matrix import Results
+from pt2bugs.results.record import Record
+from pt2bugs.run.runner import Progress, Runner
+from pt2bugs.run.schedule import RunOptions, Target, Work, missing
+from suite import case_text, wait_until
+
+pytest.importorskip("distributed")
+
+RELEASES = {
+    "2.5.0": {},
+    "2.6.0": {"half": "wrong", "dead": "abort"},
+    # The canary's own function: this release compiles nothing.
+    "2.8.0": {"program": "raise"},
+}
+FRESH = ("2.3.0", "2.3.1", "2.4.0")
+"""Releases without faults, of which no environment is made before one test wants that."""
+CHECK = """
+import time
+import torch
+
+def {name}(x):
+    return x.sin()
+
+def check(backend):
+    x = torch.arange(4)
+    time.sleep({seconds})
+    torch.testing.assert_close(torch.compile({name}, backend=backend)(x), {name}(x))
+
+def test_a(backend): check(backend)
+def test_b(backend): check(backend)
+"""
+IDENTITY = ("case", "check", "device", "backend", "torch", "python", "outcome", "verdict", "error_type", "message")
+PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = build_wheels(tmp_path_factory.mktemp("wheels"), {**RELEASES, **{release: {} for release in FRESH}})
+    with serve_index(folder, tmp_path_factory.mktemp("index")) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Where this process and its workers have their environments."""
+    folder = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PT2BUGS_HOME", str(folder))
+        patch.setenv("PIP_CONFIG_FILE", os.devnull)
+        for name in ("UV_CACHE_DIR", "UV_FIND_LINKS", "PIP_FIND_LINKS"):
+            patch.delenv(name, raising=False)
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def shared(home: Path) -> Iterator[Session]:
+    """Two worker processes, for as long as this module's tests take."""
+    with open_session("local:2", lambda _: None) as session:
+        session.roll_call(60)
+        yield session
+
+
+class Project:
+    """A folder with a small corpus, and its cells run on a cluster or here."""
+
+    def __init__(self, folder: Path, index: str) -> None:
+        self.folder, self.index = folder, index
+        self.results = Results(folder / "results")
+        self.told: list[str] = []
+
+    def cells(self, *names: str, seconds: float = 0.0) -> list[Cell]:
+        """The cells of cases with these names; a release has faults for some."""
+        for name in names:
+            bugs = [{"torch": "==2.6.0", "outcome": "wrong"}] if name == "half" else []
+            path = self.folder / "cases" / f"{name}.py"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(case_text(CHECK.format(name=name, seconds=seconds), bugs=bugs, backends=["eager"]))
+        return [cell for case in load_cases([self.folder / "cases"]) for cell in cells_of(case)]
+
+    def work(self, cells: list[Cell], *releases: str) -> list[Work]:
+        return [Work(Target(Key(release, PYTHON, index=self.index)), list(cells)) for release in releases]
+
+    def run(
+        self, session: Session, work: list[Work], advance: Callable[[Record], None] = lambda _: None, repeat: int = 1
+    ) -> list[Work]:
+        progress = Progress(talk=self.told.append, advance=advance)
+        settings = Settings(PackageWords(index=self.index), patience_s=1)
+        options = RunOptions(repeat=repeat)
+        return ClusterRunner(session, settings, self.results, options, progress).run(work)
+
+    def run_here(self, work: list[Work]) -> None:
+        store = Store(Sources(index=self.index, companions=""))
+        Runner(self.results, store, RunOptions(jobs=2), Progress()).run(work)
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        return [{**record} for record in read_journal(journal_files(self.results.journal_folder), self.told.append)]
+
+    def identities(self) -> list[list[Any]]:
+        return sorted([line[key] for key in IDENTITY] for line in self.lines)
+
+    def times(self) -> Counter[tuple[str, ...]]:
+        """How often each cell has a line."""
+        return Counter((line["torch"], line["case"], line["check"], line["backend"]) for line in self.lines)
+
+
+@pytest.fixture
+def project(tmp_path: Path, index: str) -> Project:
+    return Project(tmp_path, index)
+
+
+def test_lines_are_those_of_a_local_run(shared: Session, project: Project, tmp_path: Path, index: str) -> None:
+    cells = project.cells("fine", "half", "dead")
+    work = project.run(shared, project.work(cells, *RELEASES))
+    (tmp_path / "here").mkdir()
+    here = Project(tmp_path / "here", index)
+    here.run_here(here.work(cells, *RELEASES))
+    assert project.identities() == here.identities()
+    assert set(project.times().values()) == {1}
+    assert [one.failure for one in work] == ["", "", ""]
+    names = {path.name for path in tmp_path.glob("results/journal/*")}
+    assert names == {path.name for path in tmp_path.glob("here/results/journal/*")}
+    hosts = {line["host"] for line in project.lines}
+    assert len(hosts) == 1
+    assert socket.gethostname() not in hosts.pop()
+    assert "canary" in " ".join(line["message"] for line in project.lines if line["torch"] == "2.8.0")
+
+
+def test_repeats_stay_together(shared: Session, project: Project) -> None:
+    project.run(shared, project.work(project.cells("fine"), "2.5.0"), repeat=3)
+    assert [(line["check"], line["repeat"], line["repeats"]) for line in sorted(project.lines, key=_by_check)] == [
+        (check, repeat, 3) for check in ("test_a", "test_b") for repeat in (1, 2, 3)
+    ]
+    runs = [(line["check"], line["repeat"]) for line in project.lines]
+    assert [repeat for _, repeat in runs] == [1, 2, 3, 1, 2, 3], "whole series, one after the other"
+
+
+def _by_check(line: dict[str, Any]) -> tuple[str, int]:
+    return line["check"], line["repeat"]
+
+
+def test_an_environment_that_nobody_can_make(shared: Session, project: Project) -> None:
+    cells = project.cells("fine")
+    good, bad = project.run(shared, project.work(cells, "2.5.0", "9.9.9"))
+    assert good.failure == ""
+    assert "9.9.9" in bad.failure
+    assert {line["torch"]: line["outcome"] for line in project.lines} == {"2.5.0": "pass", "9.9.9": "error"}
+    assert set(project.times().values()) == {1}
+
+
+def test_cells_of_a_lost_worker_go_elsewhere(shared: Session, project: Project) -> None:
+    """What it had finished stays as it was; its place is taken by the other worker, then by its successor."""
+    cells = project.cells("fine", "more", "yet_more", seconds=0.2)
+    pids = list(shared.client.run(os.getpid).values())
+    kept: list[Record] = []
+
+    def advance(record: Record) -> None:
+        kept.append(record)
+        if len(kept) == 2:
+            os.kill(pids[0], signal.SIGKILL)
+
+    project.run(shared, project.work(cells, "2.5.0", "2.6.0"), advance)
+    assert set(project.times().values()) == {1}
+    assert len(project.lines) == 2 * len(cells)
+    assert any("was lost" in told for told in project.told), project.told
+    assert all({**line} in project.lines for line in kept)
+
+
+def test_commands_take_a_cluster(
+    shared: Session, project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By its address and by its scheduler file; `bisect` runs there what `run` had left open."""
+    project.cells("half")
+    monkeypatch.chdir(project.folder)
+    address = shared.client.scheduler.address
+    shared.client.write_scheduler_file("scheduler.json")
+    assert main(["run", "half", "--torch", "2.5.0", "--index", project.index, "--cluster", address]) == 0
+    asked = ["bisect", "half", "--torch", ">=2.5,<2.7", "--index", project.index]
+    assert main([*asked, "--cluster", "scheduler.json", "--json"]) == 0
+    said = capsys.readouterr()
+    assert "introduced" in said.out
+    assert {line["torch"]: line["verdict"] for line in project.lines} == {"2.5.0": "pass", "2.6.0": "xfail"}
+    assert all(line["host"] for line in project.lines)
+    assert main(["run", "half", "--torch", "2.5.0", "--index", project.index, "--cluster", address, "--jobs", "2"]) == 2
+    assert main(["run", "half", "--rerun", "--cluster", address]) == 2
+    assert "name releases with --torch" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("where", "words"),
+    [
+        ("local:none", "takes a number of workers"),
+        ("local:0", "takes a number of workers"),
+        ("nowhere.json", "no scheduler file that is there"),
+    ],
+)
+def test_a_cluster_that_is_none(where: str, words: str) -> None:
+    with pytest.raises(ClusterError, match=words), open_session(where, lambda _: None):
+        pass
+
+
+@contextlib.contextmanager
+def dask(*arguments: str, **environ: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A process of Dask's own command line."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "dask", *arguments], env={**os.environ, **environ},
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def one_worker(where: list[str], name: str) -> list[str]:
+    return ["worker", *where, "--name", name, "--no-nanny", "--nthreads", "1", "--no-dashboard", "--host", "127.0.0.1"]
+
+
+def test_workers_that_do_not_fit(shared: Session, project: Project, tmp_path: Path) -> None:
+    """One has another pt2bugs, and takes no part; on one no environment can be made, and others take its cells."""
+    cells = project.cells("fine")
+    copy = tmp_path / "copy"
+    package = Path(pt2bugs.__file__).parent
+    shutil.copytree(package, copy / "pt2bugs", ignore=shutil.ignore_patterns("__pycache__", "_corpus"))
+    (copy / "pt2bugs" / "errors.py").write_text((package / "errors.py").read_text() + "# changed\n")
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "envs").write_text("in the way of a folder")
+    address = [shared.client.scheduler.address]
+    home = {"PT2BUGS_HOME": str(tmp_path / "broken")}
+    with dask(*one_worker(address, "old"), PYTHONPATH=str(copy)), dask(*one_worker(address, "broken"), **home):
+        there = {"old", "broken"}
+        wait_until(lambda: there <= {one["name"] for one in shared.client.scheduler_info()["workers"].values()})
+        shared.look()
+        shared.roll_call(60)
+        # As many new releases as workers: each of them begins one.
+        work = project.run(shared, project.work(cells, *FRESH))
+        refused = list(shared.refused.values())
+    assert [one.failure for one in work] == ["", "", ""]
+    assert set(project.times().values()) == {1}
+    assert {line["outcome"] for line in project.lines} == {"pass"}
+    assert len(refused) == 1
+    assert "install the same on both" in refused[0]
+    assert any(told.startswith("worker broken") and "others take it" in told for told in project.told), project.told
+
+
+def test_a_scheduler_that_goes(shared: Session, project: Project, tmp_path: Path) -> None:
+    """What had come back is in the journal, and a run elsewhere goes on from there."""
+    cells = project.cells("fine", "more", seconds=0.1)
+    file = tmp_path / "scheduler.json"
+    options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
+    with dask("scheduler", *options) as scheduler:
+        wait_until(lambda: file.exists() and file.stat().st_size)
+        with (
+            dask(*one_worker(["--scheduler-file", str(file)], "one")),
+            pytest.raises(ClusterError, match="the scheduler is gone; what had come back is in the journal"),
+            open_session(str(file), project.told.append) as session,
+        ):
+            project.run(session, project.work(cells, "2.5.0"), lambda _: scheduler.kill())
+    before = project.lines
+    assert 1 <= len(before) < len(cells)
+    newest = project.results.load([cell.case for cell in cells], project.told.append)
+    targets = [one.target for one in project.work(cells, "2.5.0")]
+    project.run(shared, missing(targets, cells, newest.lines()))
+    assert project.lines[: len(before)] == before
+    assert set(project.times().values()) == {1}
+    assert len(project.lines) == len(cells)
+
+
+def test_ctrl_c(project: Project, home: Path) -> None:
+    """The command ends its cluster, which was on the loopback interface alone; the same command goes on."""
+    import psutil  # type: ignore[import-untyped]
+
+    project.cells("fine", "more", seconds=0.4)
+    command = [sys.executable, "-m", "pt2bugs.cli", "run", "--torch", "2.5.0", "--index", project.index]
+    process = subprocess.Popen(
+        [*command, "--cluster", "local:1"],
+        cwd=project.folder,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    words: list[str] = []
+    reader = threading.Thread(target=lambda: words.extend(process.stderr or ()))
+    reader.start()
+    wait_until(lambda: project.lines)
+    family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
+    open_ = [one.laddr.ip for member in family for one in member.net_connections("inet") if one.status == "LISTEN"]
+    assert set(open_) == {"127.0.0.1"}
+    # As a terminal does it: everybody in the foreground hears it.
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.wait(60) == 130
+    reader.join()
+    assert "the same command goes on from there" in "".join(words)
+    assert "Traceback" not in "".join(words), "".join(words)
+    _, alive = psutil.wait_procs(family, timeout=20)
+    assert not alive
+    before = project.lines
+    assert 1 <= len(before) < 4
+    newest = project.results.load([], project.told.append)
+    assert len(newest.lines()) == len(before)
