@@ -116,7 +116,7 @@ class Project:
         self, session: Session, work: list[Work], advance: Callable[[Record], None] = lambda _: None, repeat: int = 1
     ) -> list[Work]:
         progress = Progress(talk=self.told.append, advance=advance)
-        settings = Settings(PackageWords(index=self.index), patience_s=1)
+        settings = Settings(PackageWords(index=self.index), patience_s=100)
         options = RunOptions(repeat=repeat)
         return ClusterRunner(session, settings, self.results, options, progress).run(work)
 
@@ -261,7 +261,9 @@ def test_workers_that_do_not_fit(shared: Session, project: Project, tmp_path: Pa
     home = {"PT2BUGS_HOME": str(tmp_path / "broken")}
     with dask(*one_worker(address, "old"), PYTHONPATH=str(copy)), dask(*one_worker(address, "broken"), **home):
         there = {"old", "broken"}
-        wait_until(lambda: there <= {one["name"] for one in shared.client.scheduler_info()["workers"].values()})
+        wait_until(
+            lambda: there <= {one["name"] for one in shared.client.scheduler_info()["workers"].values()}, timeout_s=240
+        )
         shared.look()
         shared.roll_call(60)
         # As many new releases as workers: each of them begins one.
@@ -281,7 +283,7 @@ def test_a_scheduler_that_goes(shared: Session, project: Project, tmp_path: Path
     file = tmp_path / "scheduler.json"
     options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
     with dask("scheduler", *options) as scheduler:
-        wait_until(lambda: file.exists() and file.stat().st_size)
+        wait_until(lambda: file.exists() and file.stat().st_size, timeout_s=240)
         with (
             dask(*one_worker(["--scheduler-file", str(file)], "one")),
             pytest.raises(ClusterError, match="the scheduler is gone; what had come back is in the journal"),
@@ -314,7 +316,7 @@ def test_ctrl_c(project: Project, home: Path) -> None:
     words: list[str] = []
     reader = threading.Thread(target=lambda: words.extend(process.stderr or ()))
     reader.start()
-    wait_until(lambda: project.lines)
+    wait_until(lambda: project.lines, timeout_s=240)
     family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
     open_ = [one.laddr.ip for member in family for one in member.net_connections("inet") if one.status == "LISTEN"]
     assert set(open_) == {"127.0.0.1"}
