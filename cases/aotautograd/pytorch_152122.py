@@ -14,10 +14,24 @@
 # requires-torch = ">=2.4"
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.4,<2.12"
+# torch = ">=2.6,<2.10"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = "_local_scalar_dense|Backend compiler failed with a fake tensor exception"
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.5"
+# blocked = true
+# outcome = "raise"
+# error = "torch._dynamo.exc.Unsupported"
+# match = "Failed running call_method bmm[\\s\\S]*\\naten\\.bmm\\.default"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.5,<2.6"
+# blocked = true
+# outcome = "raise"
+# error = "torch._dynamo.exc.Unsupported"
+# match = "Failed running call_method bmm[\\s\\S]*\\naten\\.bmm\\.default"
 # ///
 """The backward of bmm multiplies a dense tensor with the jagged one, a mixture for which the jagged layout has no
 rule. Without compilation that backward is not reached before backward() is called; AOTAutograd traces it in the

@@ -14,7 +14,7 @@
 # compiles = false
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.8"
+# torch = "<2.7"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "retained gradient is None"

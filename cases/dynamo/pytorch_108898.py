@@ -11,7 +11,7 @@
 # backends = ["eager"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.3"
+# torch = "<2.4"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = 'sum after the replacement is 1\.0'

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.10.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.14.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/140884"
@@ -13,7 +13,7 @@
 # requires-torch = ">=2.1"
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.6,<2.12"
+# torch = ">=2.6,<2.15"
 # outcome = "raise"
 # error = "torch._dynamo.exc.TorchRuntimeError"
 # match = "'ndarray' object has no attribute 'ge'"

@@ -13,7 +13,7 @@
 # demands = ["training"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.3,<2.12"
+# torch = ">=2.3,<2.11"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = "Compilation of intermediate hooks requires compiled autograd"

@@ -11,20 +11,20 @@
 # backends = ["eager"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.7,<2.12"
+# torch = ">=2.7,<2.11"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = 'equal keys took the branch of unequal ones: -1\.0'
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.3,<2.7"
+# torch = ">=2.4,<2.7"
 # blocked = true
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = 'call_method UserDefinedObjectVariable\(Key\)'
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.2"
+# torch = "<2.1"
 # blocked = true
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"

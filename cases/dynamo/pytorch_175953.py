@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.14.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/175953"
@@ -11,25 +11,37 @@
 # backends = ["eager"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.5,<2.14"
+# torch = ">=2.6,<2.12"
 # outcome = "raise"
 # error = "torch._dynamo.exc.TorchRuntimeError"
 # match = "found two different devices cpu, meta"
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.1,<2.5"
+# torch = ">=2.2,<2.5"
 # blocked = true
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = "`example_value` needs to be a `FakeTensor`"
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.1"
+# torch = "<2.2"
 # blocked = true
 # outcome = "raise"
 # error = "AssertionError"
 # match = '^\s*from user code:'
 # frame = 'torch/_dynamo/utils\.py:\d+ fake_wrapper'
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.5,<2.6"
+# outcome = "raise"
+# error = "torch._dynamo.exc.TorchRuntimeError"
+# match = "Found in aten\\.add\\.Tensor\\(tensor\\(\\.\\.\\., device='meta'"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.12,<2.15"
+# outcome = "raise"
+# error = "torch._dynamo.exc.TorchRuntimeError"
+# match = "Found in aten\\.add\\.Tensor\\(tensor\\(\\.\\.\\., device='meta'"
 # ///
 """set_default_device works by a torch function mode that adds the device to factory calls. Dynamo traces
 torch.tensor by itself and left the mode out, so the tensor is on the CPU and meets one on the default device. The

@@ -20,7 +20,7 @@
 # match = "'float' object has no attribute 'meta'"
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.7"
+# torch = ">=2.6,<2.7"
 # blocked = true
 # outcome = "raise"
 # error = "AssertionError"

@@ -11,7 +11,7 @@
 # backends = ["eager"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.14"
+# torch = ">=2.10"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = 'sum and product are \[9\.0, 9\.0\]'

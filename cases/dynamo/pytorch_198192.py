@@ -11,13 +11,13 @@
 # backends = ["eager"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.14"
+# torch = ">=2.13"
 # outcome = "raise"
 # error = "IndexError"
 # match = 'Dimension out of range \(expected to be in range of \[-1, 0\], but got 5\)'
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.1,<2.14"
+# torch = ">=2.1,<2.13"
 # outcome = "raise"
 # error = "torch._dynamo.exc.TorchRuntimeError"
 # match = 'Dimension out of range \(expected to be in range of \[-1, 0\], but got 5\)'

@@ -15,13 +15,13 @@
 # compiles = false
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.7"
+# torch = ">=2.8"
 # outcome = "raise"
 # error = "RuntimeError"
 # match = "Attempting to use FunctionalTensor on its own"
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.7"
+# torch = "<2.8"
 # outcome = "raise"
 # error = "torch._export.verifier.SpecViolationError"
 # match = "Invalid get_attr type <class 'torch\\.Tensor'>"

@@ -12,7 +12,7 @@
 # demands = ["training"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.3"
+# torch = ">=2.6"
 # outcome = "raise"
 # error = "RuntimeError"
 # match = "trying to call a compiled backward function within vmap"

@@ -13,13 +13,13 @@
 # compiles = false
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.14"
+# torch = ">=2.15"
 # outcome = "raise"
 # error = "RuntimeError"
 # match = "InferenceMode::is_enabled\\(\\)[\\s\\S]*is_inference\\(\\) INTERNAL ASSERT FAILED"
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.3,<2.14"
+# torch = ">=2.4,<2.14"
 # outcome = "raise"
 # error = "torch._dynamo.exc.TorchRuntimeError"
 # match = "InferenceMode::is_enabled\\(\\)[\\s\\S]*is_inference\\(\\) INTERNAL ASSERT FAILED"

@@ -18,10 +18,17 @@
 # match = "error: conflicting declaration .auto (at_Half|half)_tmp_acc"
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.4,<2.7"
+# torch = ">=2.6,<2.7"
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
 # match = "error: conflicting declaration .auto (at_Half|half)_tmp_acc"
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.6"
+# blocked = true
+# outcome = "raise"
+# error = "torch._dynamo.exc.TorchRuntimeError"
+# match = "Failed running call_function <function _jvp_treespec_compare"
 # ///
 """The vectorised kernel names the cast of an accumulator to float16 after the type and the accumulator. Where
 two stores in one scope cast the same accumulator, as the tangents of a product of sums do, it declares that
