@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.14.1", "numpy", "setuptools"]
+# dependencies = ["torch==2.15.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/196193"
@@ -11,6 +11,33 @@
 # backends = ["eager"]
 # labels = ["stream", "context-manager"]
 # demands = []
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# blocked = true
+# outcome = "raise"
+# error = "torch._dynamo.exc.TorchRuntimeError"
+# match = "^\\s+from user code:"
+# frame = "utils\\.py:\\d+ get_fake_value"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.1,<2.2"
+# blocked = true
+# outcome = "raise"
+# error = "torch._dynamo.exc.TorchRuntimeError"
+# match = "Failed running call_function <function current_stream"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.2,<2.10"
+# outcome = "raise"
+# error = "torch._dynamo.exc.InternalTorchDynamoError"
+# match = "'ConstantVariable' object has no attribute 'device'"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.10"
+# outcome = "raise"
+# error = "torch._dynamo.exc.InternalTorchDynamoError"
+# match = "'ConstantVariable' object has no attribute 'user_object_index'"
 # ///
 """torch.cuda.stream(None) is documented to do nothing. Dynamo has a constant for its argument and a variable class
 for the context that expects a stream, whose index among the user objects it reads without a look. Correct: the

@@ -28,7 +28,7 @@ from pt2bugs.envs.environment import Environment, EnvironmentFailure, Key
 from pt2bugs.envs.store import Store
 from pt2bugs.results.matrix import Results
 from pt2bugs.results.record import Record, new_record
-from pt2bugs.results.writer import JournalError, JournalWriter
+from pt2bugs.results.writer import JournalError, JournalWriter, is_large
 from pt2bugs.run.measurement import MeasureOptions, Measuring, OtherTorchError, new_run_id
 from pt2bugs.run.schedule import CellQueue, RunOptions, Target, Work
 
