@@ -157,7 +157,12 @@ class NewestLines:
     def stale(self) -> set[str]:
         """Ids of cases that were edited after a cell was measured, and not measured again there since."""
         owed = {key for key in self._stale if key not in self._found}
-        return {key.case for key in owed if any(one.name == key.check for one in self.cases[key.case].checks)}
+        return {key.case for key in owed if self._is_asked_for(key)}
+
+    def _is_asked_for(self, key: CellKey) -> bool:
+        """Whether the case still has that cell: its header may have dropped a backend, or the file a check."""
+        case = self.cases[key.case]
+        return key.backend in case.backends and any(check.name == key.check for check in case.checks)
 
     def lines(self) -> dict[CellKey, Record]:
         """The lines by cell."""
