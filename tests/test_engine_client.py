@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -254,3 +256,52 @@ def test_the_hash_seed_is_that_of_every_run(bench: Bench) -> None:
         report["observation"]["message"]
         == os.popen(f"PYTHONHASHSEED=0 {sys.executable} -c 'print(hash(\"word\"))'").read().strip()
     )
+
+
+@pytest.mark.parametrize("fault", ["time.sleep(3600)", "os._exit(1)"], ids=["hangs", "dies"])
+def test_a_supervisor_that_never_says_hello_is_replaced_at_once(bench: Bench, fault: str) -> None:
+    trap = bench.folder / "trap"
+    bench.at_import(f"""
+import sys, time
+def spring():
+    if os.path.exists({str(trap)!r}):
+        os.unlink({str(trap)!r})
+        {fault}
+if "pt2bugs.engine.zygote" in sys.modules:
+    os.register_at_fork(after_in_child=spring)
+""")
+    engine = bench.engine(hello_s=3)
+    engine.start()
+    guardian, zygote, _ = bench.tree()
+    trap.touch()
+    assert bench.outcome(engine.open()) == "pass"
+    assert not trap.exists()
+    # It is the same engine, and the one that hung was ended.
+    assert bench.tree()[:2] == (guardian, zygote)
+    wait_until(lambda: len(bench.tree()[2]) == 1)
+
+
+@pytest.mark.parametrize("mode", [MODES["fallback"]], ids=["fallback"])
+def test_an_orphan_that_is_slow_to_end_does_not_end_the_zygote(bench: Bench) -> None:
+    engine = bench.engine()
+    worker = engine.open()
+    assert bench.outcome(worker) == "pass"
+    guardian, zygote, (supervisor,) = bench.tree()
+    trap = bench.folder / "trap"
+    trap.touch()
+    body = f"os.path.exists({str(trap)!r}) and (os.unlink({str(trap)!r}), time.sleep(60))"
+    with ThreadPoolExecutor() as pool:
+        outcome = pool.submit(bench.outcome, worker, body)
+        wait_until(lambda: not trap.exists())
+        (cell,) = children(supervisor)
+        # Its parent cannot reap a process that is traced, until the tracer has.
+        seize = 0x4206
+        assert ctypes.CDLL(None).ptrace(seize, cell, 0, 0) == 0
+        try:
+            os.kill(supervisor, signal.SIGKILL)
+            assert outcome.result() == "pass"
+            assert bench.tree()[:2] == (guardian, zygote)
+            assert cell in bench.tree()[2]
+        finally:
+            os.waitpid(cell, 0)
+    wait_until(lambda: cell not in bench.tree()[2])

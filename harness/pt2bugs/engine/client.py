@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -65,7 +66,7 @@ class EngineSettings:
         distributions: names of packages whose versions are to be in the facts.
         keeps_python_path: whether PYTHONPATH reaches the interpreter: it does where that is the user's own.
         env: variables to be set beside.
-        grace: seconds a child gets beyond its own: `grace_s`, `start_s`, `exit_s`.
+        grace: seconds a child gets beyond its own: `grace_s`, `start_s`, `exit_s`; and a new supervisor: `hello_s`.
     """
 
     python: Path = field(default_factory=lambda: Path(sys.executable))
@@ -186,13 +187,18 @@ class Engine:
         Raises:
             EngineError: the engine cannot be started.
         """
-        words = ""
-        for _ in range(3):
+        words, instead_of = "the process that imports torch does not answer", ""
+        # A supervisor that dies or hangs before its hello is replaced, then the whole engine. Where the machine is too
+        # busy for a hello in time, the last one gets all the time there is.
+        hello_s = self.settings.grace["hello_s"]
+        for attempt, patience_s in enumerate((hello_s, hello_s, START_S)):
             with self._lock:
                 self.start()
                 ours, theirs = socket.socketpair()
-                message = {"open": f"cell-{self._opened}", "grace": dict(self.settings.grace)}
+                name = f"cell-{self._opened}"
+                message = {"open": name, "instead_of": instead_of, "grace": dict(self.settings.grace)}
                 self._opened += 1
+                process = self._process
                 try:
                     if self._control is None:
                         raise EngineError("the engine is closed")  # noqa: TRY301
@@ -200,7 +206,7 @@ class Engine:
                     # A descriptor travels with the first byte.
                     sent = socket.send_fds(self._control, [data], [theirs.fileno()])
                     self._control.sendall(data[sent:])
-                    reply = receive(self._control, START_S, self._is_running)
+                    reply = receive(self._control, patience_s, self._is_running)
                 except OSError:
                     reply = None
                 except BaseException:
@@ -209,14 +215,29 @@ class Engine:
                     raise
                 finally:
                     theirs.close()
-            hello = receive(ours, START_S, self._is_running) if reply == {} else None
+            hello = receive(ours, patience_s, self._is_running) if reply == {} else None
             if hello is not None:
                 return ours, bool(hello["namespace"])
             ours.close()
             with self._lock:
-                words = (reply or {}).get("failed", "") or self._last_words()
+                if self._process is not process:
+                    # Another thread has replaced the engine meanwhile.
+                    instead_of = ""
+                    continue
+                if reply == {} and attempt == 0 and not self._has_hung_up():
+                    instead_of = name
+                    continue
+                words, instead_of = (reply or {}).get("failed", "") or self._last_words(), ""
                 self.close()
         raise EngineError(words)
+
+    def _has_hung_up(self) -> bool:
+        """Whether the zygote is gone: its end of the connection is closed."""
+        if self._control is None or not self._is_running():
+            return True
+        poll = select.poll()
+        poll.register(self._control, 0)  # its end is told unasked
+        return bool(poll.poll(0))
 
     def provide(self, needs: dict[str, list[str]]) -> None:
         """Have workers opened from now on find these modules imported."""
@@ -275,7 +296,8 @@ class Engine:
         if self._process is None or self._folder is None:
             return "the process that imports torch is away"
         try:
-            status = self._process.wait(EXIT_S)
+            # The guardian of a zygote that is gone leaves soon. One whose zygote still runs would not.
+            status = self._process.wait(EXIT_S if self._has_hung_up() else 0)
         except subprocess.TimeoutExpired:
             return "the process that imports torch does not answer"
         words = tail_of(self._folder.path / "zygote.log").strip()

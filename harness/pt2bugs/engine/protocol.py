@@ -20,6 +20,8 @@ GRACE_S = 5.0
 """From the soft timeout, which can still dump the stack, to the end of the child."""
 START_S = 180.0
 """For what comes before the check: imports of the case file, or of torch in a fresh interpreter."""
+HELLO_S = 20.0
+"""For the zygote to fork a supervisor, and for that to say hello. Either imports nothing and takes milliseconds."""
 EXIT_S = 10.0
 """For a child that has reported to be gone."""
 MAX_PROCESSES = 512

@@ -27,6 +27,7 @@ from pt2bugs.engine.linux import Descendants, Standing
 from pt2bugs.engine.protocol import (
     EXIT_S,
     GRACE_S,
+    HELLO_S,
     MAX_OUTPUT_MIB,
     MAX_PROCESSES,
     START_S,
@@ -203,8 +204,11 @@ class Supervisor:
         return StopReason.MEMORY if linux.resident_mib(members) > allowed else None
 
 
-GRACE = {"grace_s": GRACE_S, "start_s": START_S, "exit_s": EXIT_S}
-"""Seconds a child gets beyond its own; part of what the client sends, so that tests can have shorter ones."""
+GRACE = {"grace_s": GRACE_S, "start_s": START_S, "exit_s": EXIT_S, "hello_s": HELLO_S}
+"""Seconds a child gets beyond its own, and a supervisor for its hello.
+
+They are part of what the client sends, so that tests can have shorter ones.
+"""
 
 
 def _code_of(path: str) -> CodeType | None:

@@ -50,6 +50,7 @@ def serve(control: socket.socket, folder: Path, bootstrap: list[str], *, namespa
     standing = Standing.now()
     send(control, {"facts": facts})
     supervisors: dict[int, int] = {}
+    names: dict[str, int] = {}
     while True:
         message, fds = requests.next(list(supervisors.values()))
         _bury(supervisors, namespace=namespace)
@@ -61,6 +62,9 @@ def serve(control: socket.socket, folder: Path, bootstrap: list[str], *, namespa
             send(control, {})
         elif "open" in message:
             client = socket.socket(fileno=fds[0])
+            if (hung := names.get(message["instead_of"], 0)) in supervisors:
+                # The client has waited for its hello in vain.
+                os.kill(hung, signal.SIGKILL)
             try:
                 if not standing.restore():
                     raise OSError("a check has changed the limits of this process")  # noqa: TRY301
@@ -76,6 +80,7 @@ def serve(control: socket.socket, folder: Path, bootstrap: list[str], *, namespa
                 _become_supervisor(client, folder, message, bootstrap, standing, namespace=namespace)
             client.close()
             supervisors[pid] = watched if (watched := linux.open_pidfd(pid)) is not None else -1
+            names = {name: one for name, one in names.items() if one in supervisors} | {message["open"]: pid}
             send(control, {})
 
 
@@ -107,27 +112,33 @@ def _become_supervisor(
 
 def _bury(supervisors: dict[int, int], *, namespace: bool) -> None:
     """Reap what has ended. Without a namespace a supervisor that was killed leaves its cell's processes to us."""
+    _reap(supervisors)
+    deadline = time.monotonic() + _LOOK_S
+    while not namespace:
+        orphans = [int(pid) for pid in linux.children("self") if int(pid) not in supervisors]
+        for orphan in orphans:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(orphan, signal.SIGKILL)
+        # On a busy machine one may take seconds to end. The client must not wait for that; we look again soon.
+        if not orphans or time.monotonic() > deadline:
+            return
+        # Their children are children of this process next.
+        time.sleep(0.001)
+        _reap(supervisors)
+
+
+def _reap(supervisors: dict[int, int]) -> None:
     with contextlib.suppress(ChildProcessError):
         while True:
             pid, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
             if pid == 0:
-                break
+                return
             if os.WIFSTOPPED(status):
                 # A check has stopped its parent. Nobody would ever wake it.
                 os.kill(pid, signal.SIGKILL)
                 continue
             if (pidfd := supervisors.pop(pid, -1)) >= 0:
                 os.close(pidfd)
-    if namespace:
-        return
-    orphans = [int(pid) for pid in linux.children("self") if int(pid) not in supervisors]
-    for orphan in orphans:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(orphan, signal.SIGKILL)
-    if orphans:
-        # Their children are children of this process next.
-        time.sleep(0.001)
-        _bury(supervisors, namespace=namespace)
 
 
 class _Requests:
