@@ -162,7 +162,9 @@ def type_name(cls: type[BaseException]) -> str:
 
 
 def _in_one_line(text: str, limit: int) -> str:
-    return " ".join(bounded(text[: 2 * limit], limit).split())
+    line = " ".join(bounded(text[: 2 * limit], limit).split())
+    # What cannot be printed takes several characters each.
+    return line if len(line) <= limit + 60 else f"{line[:limit]} ..."
 
 
 def text_of(error: BaseException) -> str:
