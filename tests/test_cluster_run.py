@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -205,7 +206,7 @@ def test_commands_take_a_cluster(
     project.cells("half")
     monkeypatch.chdir(project.folder)
     address = shared.client.scheduler.address
-    shared.client.write_scheduler_file("scheduler.json")
+    Path("scheduler.json").write_text(json.dumps({"address": address}))
     assert main(["run", "half", "--torch", "2.5.0", "--index", project.index, "--cluster", address]) == 0
     asked = ["bisect", "half", "--torch", ">=2.5,<2.7", "--index", project.index]
     assert main([*asked, "--cluster", "scheduler.json", "--json"]) == 0

@@ -23,6 +23,12 @@ PARSED = {
     "--torch-backend": "PyTorch's own indexes",
     "--verify": "a build of PyTorch",
     "--watch": "a person who edits",
+    "$NIGHTLY_INDEX": "PyTorch's index of nightly builds",
+    "$CANDIDATE_INDEX": "PyTorch's index of release candidates",
+    "pt2bugs merge shards/*": "the results of several machines: `test_ci_recipe` merges some",
+    "pt2bugs merge out.jsonl": "a journal from elsewhere: `test_results_merge` has some",
+    "pt2bugs diff first second": "two full runs: `test_commands_diff` compares small ones",
+    "pt2bugs check --fix pytorch_172073.py": "a draft that `new` has just made: `test_curate_new` mends one",
     "triage script.py": "an interpreter with a fake torch: `test_triage` runs it",
 }
 RELEASES: dict[str, dict[str, str]] = {

@@ -34,13 +34,12 @@ def test_what_is_kept_and_what_is_removed() -> None:
     }
     kept, removed = cell_environment(environ, threads=3, keeps_python_path=False, extra={"TORCH_LOGS": "graph_breaks"})
     assert removed == (
-        "PYTHONOPTIMIZE", "PYTHONPATH", "PYTORCH_JIT", "TORCHDYNAMO_DISABLE", "TORCHINDUCTOR_FREEZING",
-        "TORCH_COMPILE_DISABLE", "TRITON_INTERPRET",
+        "ATEN_CPU_CAPABILITY", "PYTHONOPTIMIZE", "PYTHONPATH", "PYTORCH_JIT", "TORCHDYNAMO_DISABLE",
+        "TORCHINDUCTOR_FREEZING", "TORCH_COMPILE_DISABLE", "TRITON_INTERPRET",
     )  # fmt: skip
     assert kept == {
         "PATH": "/bin",
         "CUDA_VISIBLE_DEVICES": "0",
-        "ATEN_CPU_CAPABILITY": "avx2",
         "OMP_NUM_THREADS": "3",
         "MKL_NUM_THREADS": "3",
         "TORCHINDUCTOR_COMPILE_THREADS": "1",
