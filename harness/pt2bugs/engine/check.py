@@ -11,6 +11,7 @@ import linecache
 import os
 import random
 import re
+import resource
 import signal
 import sys
 import time
@@ -107,6 +108,7 @@ class Originals:
         ]
         self._tracing = ((sys.gettrace, sys.settrace), (sys.getprofile, sys.setprofile))
         self._set_recursion_limit, self._recursion_limit = sys.setrecursionlimit, sys.getrecursionlimit()
+        self._getrlimit, self._setrlimit = resource.getrlimit, resource.setrlimit
 
     def restore(self, *, has_failed: bool) -> None:
         """Set back what a report needs, and stop what a check has left to look on."""
@@ -119,8 +121,19 @@ class Originals:
                 has_failed = True
         if has_failed:
             self._set_recursion_limit(self._recursion_limit)
+            self._lift_memory_limit()
             for update, names in self._saved:
                 update(names)
+
+    def _lift_memory_limit(self) -> None:
+        """A check that left itself no address space has none for its report, which may be long."""
+        try:
+            soft, hard = self._getrlimit(resource.RLIMIT_AS)
+            # Only where it was lowered: an audit hook that the check has left hears of every setting.
+            if soft != hard:
+                self._setrlimit(resource.RLIMIT_AS, (hard, hard))
+        except BaseException:
+            return
 
 
 _originals: Originals | None = None
