@@ -23,6 +23,7 @@ INSIDE += [
     "pt2bugs.results.record",
     "pt2bugs.results.writer",
     "pt2bugs.run.measurement",
+    "pt2bugs.collector",
     "pt2bugs.errors",
     "pt2bugs.files",
 ]
@@ -33,8 +34,8 @@ CHILD = "pt2bugs.engine"
 
 BELOW = {
     "case": {"errors"},
-    "engine": {"case", "errors", "files"},
-    "results": {"case", "errors", "files"},
+    "engine": {"case", "collector", "errors", "files"},
+    "results": {"case", "collector", "errors", "files"},
     "envs": {"case", "engine", "errors", "files"},
     "run": {"case", "engine", "results", "envs", "errors", "files"},
     "bisect": {"case", "results", "envs", "run", "errors", "files"},

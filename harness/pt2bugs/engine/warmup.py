@@ -6,7 +6,6 @@ Runs in the zygote: no parallel operator, no accelerator, no compiled kernel.
 from __future__ import annotations
 
 import contextlib
-import gc
 import hashlib
 import importlib
 import importlib.util
@@ -24,6 +23,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from pt2bugs.collector import collector_paused
 from pt2bugs.engine.environment import CAPABILITY_VARIABLE
 from pt2bugs.engine.folders import cache_home
 from pt2bugs.files import FileError, write_text
@@ -65,7 +65,7 @@ def prepare(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     # import, and kernels under TORCHINDUCTOR_CACHE_DIR, which every cell has of its own.
     os.environ["TMPDIR"] = str(memory.folder)
     tempfile.tempdir = None
-    with _no_collection():
+    with collector_paused():
         import torch
 
         _import_all(_MODULES)
@@ -111,21 +111,9 @@ def _versions(names: Iterable[str]) -> Iterator[tuple[str, str]]:
             yield name, metadata.version(name)
 
 
-@contextlib.contextmanager
-def _no_collection() -> Iterator[None]:
-    """Pause the cyclic garbage collector during imports, which make many objects that stay."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
 def provide(needs: Needs) -> None:
     """Import the modules in this process, for its children to have them."""
-    with _no_collection():
+    with collector_paused():
         _import_all(needs.get("modules", ()))
 
 

@@ -6,11 +6,9 @@ again whenever a table is made, so that editing a `[[tool.pt2bugs.bug]]` entry n
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
@@ -21,6 +19,7 @@ from pt2bugs.case.expectation import Where, judge, public
 from pt2bugs.case.model import Case
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.words import EXTRAS, Verdict
+from pt2bugs.collector import collector_paused
 from pt2bugs.results.journal import Warn, journal_files, read_journal
 from pt2bugs.results.record import Record
 
@@ -185,17 +184,6 @@ def _judge(record: Record, case: Case | None) -> Record:
     return changed
 
 
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
 class Results:
     """A results folder: `journal/*.jsonl` and the tables derived from it.
 
@@ -235,7 +223,7 @@ class Results:
         folders = [self.journal_folder, *(self.folder_of_backend(name) / "journal" for name in self.backends)]
         files = [file for folder in folders for file in journal_files(folder, warn)]
         # Records hold no cycles; the collector would take a quarter of the time and find nothing.
-        with _collector_paused():
+        with collector_paused():
             for record in read_journal(files, warn):
                 for take in takers:
                     take(record)
