@@ -76,7 +76,9 @@ def visit(browser: Any, project: Path) -> Iterator[Open]:
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
         browser.get(f"{(project / 'site').as_uri()}/{page}")
         # Rows with `content-visibility` have no contents, to assistive technology either, before the first frame.
-        browser.execute_async_script("const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(done))")
+        browser.execute_async_script(
+            "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(done))"
+        )
         return browser
 
     yield run
