@@ -170,7 +170,7 @@ def test_lines_that_no_pt2bugs_wrote(path: Path, text: str) -> None:
 def test_facts_of_a_wrong_type(path: Path) -> None:
     write(path, line("a"))
     path.write_text(path.read_text().replace('"python": "3.11.7"', '"python": 3.11'))
-    assert read(path) == ([], [f"{path}:2: dropped a line: python is no text"])
+    assert read(path) == ([], [f"{path}:2: dropped a line: python: Expected `str`, got `float`"])
 
 
 def test_a_newer_schema_is_refused(path: Path) -> None:

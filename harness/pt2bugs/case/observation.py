@@ -66,8 +66,7 @@ class Observation:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Observation:
-        names = cls.__dataclass_fields__
-        kept = {key: value for key, value in data.items() if key in names}
+        kept = {key: data[key] for key in cls.__dataclass_fields__ if key in data}
         return cls(**{**kept, "outcome": Outcome(data["outcome"])})
 
     @property

@@ -5,26 +5,17 @@ from __future__ import annotations
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from itertools import product
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, cast
 
 import orjson
+from msgspec import convert
 from packaging.version import InvalidVersion, Version
-from pt2bugs.case.words import Outcome, Verdict
+from pt2bugs.results.lines import HEADS, NO_LINE, Line, complete, decode, decode_short, problem_of
 from pt2bugs.results.record import FULL, KEYS, RUN, RUN_KEYS, SCHEMA, Record
 from pt2bugs.results.writer import JournalError
 
 Warn = Callable[[str], None]
-
-_TEXTS = tuple(
-    key
-    for key, kind in Record.__annotations__.items()
-    if key in KEYS and str(getattr(kind, "__forward_arg__", kind)) == "str"
-)
-_OUTCOMES = frozenset(str(one) for one in Outcome)
-_VERDICTS = frozenset(str(one) for one in Verdict)
 
 
 def journal_files(folder: Path, warn: Warn = lambda _: None) -> list[Path]:
@@ -72,6 +63,37 @@ def read_journal(
             raise JournalError(f"{path}: cannot be read: {error.strerror}") from None
 
 
+def read_lines(paths: Iterable[Path], warn: Warn) -> Iterator[Any]:
+    """What `read_journal` gives, each as a `Line`, in half the time.
+
+    Raises:
+        JournalError: a file cannot be read, or is of a newer schema.
+    """
+    for path in paths:
+        try:
+            with path.open("rb") as texts:
+                journal = _File(path, warn)
+                versions = journal.versions
+                for number, text in enumerate(texts, 1):
+                    try:
+                        line = decode(text) if text.startswith(HEADS) else journal.decode_short(text)
+                    except NO_LINE:
+                        line = None
+                    if (
+                        line is None
+                        or line.repeat > line.repeats
+                        or line.torch not in versions
+                        or line.python not in versions
+                    ):
+                        record = journal.parse(number, text)
+                        if record is None:
+                            continue
+                        line = convert(record, Line)
+                    yield line
+        except OSError as error:
+            raise JournalError(f"{path}: cannot be read: {error.strerror}") from None
+
+
 class _File:
     """The lines of one journal file, and the facts of its runs."""
 
@@ -79,6 +101,18 @@ class _File:
         self._path, self._warn = path, warn
         self._runs: dict[str, dict[str, Any]] = {}
         self._unknown: set[str] = set()
+        self.versions: set[str] = set()
+        """Of torch and of Python, in good lines so far."""
+
+    def decode_short(self, text: bytes) -> Any:
+        """The line that a text of schema 2 is; None of what `parse` must look at.
+
+        Raises:
+            NO_LINE: it is none, for instance the line of a run.
+        """
+        line = decode_short(text)
+        facts = self._runs.get(line.run_id)
+        return line if line.schema == SCHEMA and facts is not None and complete(line, facts) else None
 
     def parse(self, number: int, line: bytes) -> Record | None:
         """The record of a line; None of one that is dropped, or has the facts of a run."""
@@ -104,6 +138,7 @@ class _File:
         if problem := _problem_of(value):
             self._warn(f"{self._path}:{number}: dropped a line: {problem}")
             return None
+        self.versions.update((value["torch"], value["python"]))
         return cast(Record, value)
 
     def _take_run(self, number: int, value: dict[str, Any]) -> None:
@@ -135,53 +170,14 @@ class _File:
 
 def _problem_of(value: dict[str, Any]) -> str:
     """What makes an object no record; empty for one that is."""
-    try:
-        values = _required(value)
-    except KeyError:
-        return f"it has no {', '.join(key for key in KEYS if key not in value)}"
-    types = tuple(map(type, values))
-    if types not in _TYPES_OF_RECORDS:
-        return _wrong_type(value)
-    if value["extras"] and not all(type(one) is str for one in value["extras"]):
-        return "extras is no list of texts"
-    if not 1 <= value["repeat"] <= value["repeats"]:
+    if problem := problem_of(value):
+        return f"{problem:.200}"
+    if value["repeat"] > value["repeats"]:
         return "repeat and repeats are no numbers of a series"
-    if value["outcome"] not in _OUTCOMES:
-        return f"unknown outcome {value['outcome']!r:.40}"
-    if value["verdict"] not in _VERDICTS:
-        return f"unknown verdict {value['verdict']!r:.40}"
-    frames = value.get("frames", [])
-    if type(frames) is not list or not all(type(one) is str for one in frames):
-        return "frames is no list of texts"
     for key in ("torch", "python"):
         if not _is_version(value[key]):
             return f"{key} is no version: {value[key]!r:.40}"
     return ""
-
-
-_ALLOWED: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(_TEXTS, (str,)),
-    **dict.fromkeys(("schema", "repeat", "repeats"), (int,)),
-    **dict.fromkeys(("graphs", "exit_status"), (int, type(None))),
-    **dict.fromkeys(("duration_s", "peak_rss_mb"), (float, int)),
-    "extras": (list,),
-}
-_required = itemgetter(*KEYS)
-_TYPES_OF_RECORDS = frozenset(product(*(_ALLOWED[key] for key in KEYS)))
-"""Every combination of types that the values of a record can have: to look one up is faster than to ask 26 times."""
-
-
-def _wrong_type(value: dict[str, Any]) -> str:
-    key = next(key for key in KEYS if type(value[key]) not in _ALLOWED[key])
-    if key in _TEXTS:
-        return f"{key} is no text"
-    if key == "extras":
-        return "extras is no list of texts"
-    if key in ("repeat", "repeats"):
-        return "repeat and repeats are no numbers of a series"
-    if key in ("graphs", "exit_status"):
-        return "graphs or exit_status is no whole number"
-    return "duration_s or peak_rss_mb is no number"
 
 
 @lru_cache(maxsize=4096)

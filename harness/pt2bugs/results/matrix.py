@@ -12,15 +12,17 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
+import msgspec
 from packaging.version import InvalidVersion
 from pt2bugs.case.expectation import Where, judge, public
 from pt2bugs.case.model import Case
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.words import EXTRAS, Verdict
 from pt2bugs.collector import collector_paused
-from pt2bugs.results.journal import Warn, journal_files, read_journal
+from pt2bugs.results.journal import Warn, journal_files, read_journal, read_lines
+from pt2bugs.results.lines import Line, record_of
 from pt2bugs.results.record import Record
 
 
@@ -116,10 +118,24 @@ def mixed_builds(builds: Mapping[str, Iterable[str]]) -> str:
     return f"builds of different kinds are mixed: {'; '.join(told)}; {few_first[-1][0]} builds of the others"
 
 
+_ERROR = str(Verdict.ERROR)
+
+
 class Consumer(Protocol):
     """Takes the lines of a journal one by one."""
 
     def add(self, record: Record) -> None: ...
+
+
+class _Newest:
+    """The newest line of a cell: whether it closes the cell, when it began, and the record with today's verdict."""
+
+    __slots__ = ("complete", "judged", "line", "started")
+
+    def __init__(self) -> None:
+        self.complete, self.started = False, ""
+        self.line: Any = None
+        self.judged: Record | None = None
 
 
 class NewestLines:
@@ -131,26 +147,43 @@ class NewestLines:
 
     def __init__(self, cases: Iterable[Case]) -> None:
         self.cases = {case.id: case for case in cases}
-        self._stale: set[CellKey] = set()
+        self._stale: dict[CellKey, _Newest] = {}
         """Cells of which lines were left out, as their case file has changed since."""
-        self._found: dict[CellKey, Record] = {}
-        self._judged: dict[CellKey, Record] = {}
+        self._found: dict[CellKey, _Newest] = {}
+        self._by_values: dict[tuple[str, ...], _Newest] = {}
+        """The same by the values of a line from which its cell and its age follow: those need no working out."""
 
     def add(self, record: Record) -> None:
         """Take a line into account."""
-        case = self.cases.get(record["case"])
-        if case is not None and record["case_hash"] != case.hash:
-            self._stale.add(cell_key(record))
+        self.add_line(msgspec.convert(record, Line))
+
+    def add_line(self, line: Any) -> None:
+        """Take a line into account that was read as a `Line`."""
+        values = (
+            line.case,
+            line.check,
+            line.device,
+            line.backend,
+            line.torch,
+            line.python,
+            line.case_hash,
+            *line.extras,
+        )
+        newest = self._by_values.get(values) or self._begin(values, line)
+        complete = line.repeat >= line.repeats and line.verdict != _ERROR
+        if complete < newest.complete or (complete == newest.complete and line.started < newest.started):
             return
-        key = cell_key(record)
-        known = self._found.get(key)
-        if known is not None:
-            complete, was_complete = is_complete(record), is_complete(known)
-            if complete < was_complete or (complete == was_complete and record["started"] < known["started"]):
-                return
-        self._found[key] = record
-        if self._judged:
-            self._judged.pop(key, None)
+        newest.complete, newest.started, newest.line, newest.judged = complete, line.started, line, None
+
+    def _begin(self, values: tuple[str, ...], line: Any) -> _Newest:
+        key = cell_key(record_of(line))
+        case = self.cases.get(line.case)
+        if case is not None and line.case_hash != case.hash:
+            found = self._stale.setdefault(key, _Newest())
+        else:
+            found = self._found.setdefault(key, _Newest())
+        self._by_values[values] = found
+        return found
 
     @property
     def stale(self) -> set[str]:
@@ -165,10 +198,11 @@ class NewestLines:
 
     def lines(self) -> dict[CellKey, Record]:
         """The lines by cell."""
-        for key, record in self._found.items():
-            if key not in self._judged:
-                self._judged[key] = _judge(record, self.cases.get(record["case"]))
-        return self._judged
+        return {key: found.judged or self._judge(key, found) for key, found in self._found.items()}
+
+    def _judge(self, key: CellKey, found: _Newest) -> Record:
+        found.judged = _judge(record_of(found.line), self.cases.get(key.case))
+        return found.judged
 
 
 def _judge(record: Record, case: Case | None) -> Record:
@@ -213,6 +247,10 @@ class Results:
             return self.journal_folder
         return self.folder_of_backend(record["backend"]) / "journal"
 
+    def _files(self, warn: Warn) -> list[Path]:
+        folders = [self.journal_folder, *(self.folder_of_backend(name) / "journal" for name in self.backends)]
+        return [file for folder in folders for file in journal_files(folder, warn)]
+
     def read(self, consumers: Iterable[Consumer], warn: Warn) -> None:
         """Hand every line of the journal to every consumer.
 
@@ -220,8 +258,7 @@ class Results:
             JournalError: a journal cannot be read, or is of a newer schema.
         """
         takers = [consumer.add for consumer in consumers]
-        folders = [self.journal_folder, *(self.folder_of_backend(name) / "journal" for name in self.backends)]
-        files = [file for folder in folders for file in journal_files(folder, warn)]
+        files = self._files(warn)
         # Records hold no cycles; the collector would take a quarter of the time and find nothing.
         with collector_paused():
             for record in read_journal(files, warn):
@@ -235,7 +272,9 @@ class Results:
             JournalError: a journal cannot be read, or is of a newer schema.
         """
         newest = NewestLines(cases)
-        self.read([newest], warn)
+        with collector_paused():
+            for line in read_lines(self._files(warn), warn):
+                newest.add_line(line)
         return newest
 
     def derive(self, newest: NewestLines) -> None:

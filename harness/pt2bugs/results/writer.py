@@ -83,8 +83,11 @@ class JournalWriter:
         own = set() if is_new else differ
         line = _as_json(
             {"schema": SCHEMA}
-            | {key: record[key] for key in KEYS if key != "schema" and (key not in RUN_KEYS or key in own)}  # type: ignore[literal-required]
-            | ({"frames": record["frames"]} if "frames" in record else {})
+            | {
+                key: record[key]  # type: ignore[literal-required]
+                for key in (*KEYS, *OPTIONAL_KEYS)
+                if key != "schema" and key in record and (key not in RUN_KEYS or key in own)
+            }
         )
         if not is_new:
             return line, None

@@ -1,0 +1,101 @@
+"""Lines read as objects are those that are read as dicts: the same are taken and dropped, with the same words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pt2bugs.results.journal import read_journal, read_lines
+from pt2bugs.results.lines import problem_of, record_of
+from pt2bugs.results.record import FULL, KEYS, OPTIONAL_KEYS, RUN_KEYS, SCHEMA, Record
+from pt2bugs.results.writer import JournalWriter
+from test_results_journal import record
+
+SOME = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(max_size=5)
+    | st.lists(st.integers() | st.text(max_size=3), max_size=2)
+    | st.sampled_from(["2.13.0", "3.11.7", "pass", "xfail", "cpu"])
+)
+CHANGES = st.dictionaries(st.sampled_from([*KEYS, *OPTIONAL_KEYS, "kind"]), SOME, max_size=3)
+
+
+def both(path: Path) -> tuple[list[Record], list[Record], list[str], list[str]]:
+    words: tuple[list[str], list[str]] = ([], [])
+    lines = [record_of(line) for line in read_lines([path], words[0].append)]
+    return lines, list(read_journal([path], words[1].append)), *words
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(CHANGES, st.sets(st.sampled_from(KEYS), max_size=2), st.booleans()), min_size=1, max_size=6))
+def test_any_line(tmp_path: Path, changed: list[tuple[dict[str, Any], set[str], bool]]) -> None:
+    path = tmp_path / "a.jsonl"
+    texts = []
+    for changes, gone, is_short in changed:
+        whole = {**record(), **({"schema": SCHEMA} if is_short else {}), **changes}
+        whole = {key: value for key, value in whole.items() if key not in gone and not (is_short and key in RUN_KEYS)}
+        texts.append(json.dumps(whole))
+    facts = {key: record()[key] for key in RUN_KEYS if key in KEYS}  # type: ignore[literal-required]
+    texts.insert(1, json.dumps({"schema": SCHEMA, "kind": "run", "run_id": record()["run_id"], **facts}))
+    path.write_text("\n".join(texts) + "\n")
+    try:
+        as_lines, as_dicts, words, others = both(path)
+    except Exception as error:
+        with pytest.raises(type(error)):
+            list(read_journal([path], lambda _: None))
+        return
+    known = {*KEYS, *OPTIONAL_KEYS}
+    assert as_lines == [{key: value for key, value in one.items() if key in known} for one in as_dicts]
+    assert words == others
+
+
+def test_both_schemas(tmp_path: Path) -> None:
+    short, whole = tmp_path / "short.jsonl", tmp_path / "whole.jsonl"
+    records = [
+        record(schema=FULL, run_id="one", frames=["torch/a.py:1 f"]),
+        record(schema=FULL, run_id="one"),
+        record(schema=FULL, run_id="one", host="x86_64"),
+    ]
+    for path, shares_facts in ((short, True), (whole, False)):
+        journal = JournalWriter(path, shares_facts=shares_facts)
+        for one in records:
+            journal.append(one)
+        journal.close()
+    assert both(short) == both(whole) == (records, records, [], [])
+    assert [list(one) for one in both(short)[0]] == [list(one) for one in both(whole)[0]], "the order of keys, too"
+
+
+def test_a_torn_line_costs_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    text = json.dumps(record())
+    path.write_text(f"{text}\n{text[:200]}{text}\n\n{text}\n{text[:-1]}")
+    as_lines, as_dicts, words, others = both(path)
+    assert as_lines == as_dicts == [record(), record()]
+    assert words == others == [f"{path}:2: dropped a torn line", f"{path}:5: dropped a torn line"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"torch": 5}, "torch: Expected `str`, got `int`"),
+        ({"outcome": "banana"}, "outcome: Invalid enum value 'banana'"),
+        ({"repeat": 0}, "repeat: Expected `int` >= 1"),
+        ({"extras": [1]}, "extras[0]: Expected `str`, got `int`"),
+        ({"schema": FULL}, ""),
+    ],
+)
+def test_the_words_name_the_key(changes: dict[str, Any], words: str) -> None:
+    assert problem_of({**record(), **changes}) == words
+
+
+def test_a_key_that_is_missing() -> None:
+    value: dict[str, Any] = {**record()}
+    del value["torch"]
+    assert problem_of(value) == "Object missing required field `torch`"
