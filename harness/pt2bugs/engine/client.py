@@ -300,7 +300,7 @@ class Engine:
             status = self._process.wait(EXIT_S if self._has_hung_up() else 0)
         except subprocess.TimeoutExpired:
             return "the process that imports torch does not answer"
-        words = tail_of(self._folder.path / "zygote.log").strip()
+        words = tail_of(f"{self._folder.path}/zygote.log").strip()
         if status != 0:
             ending = f"it died by {signal.Signals(-status).name}" if status < 0 else f"it left with status {status}"
             words = f"{words}\n{ending}".strip()

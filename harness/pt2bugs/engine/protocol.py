@@ -100,9 +100,14 @@ class ReportPipe:
         self._owner = self._getpid()
 
     def send(self, kind: str, value: Any) -> None:
+        if self._getpid() == self._owner:
+            self.send_text(kind, self._encode(value))
+
+    def send_text(self, kind: str, text: str) -> None:
+        """Send what is JSON already."""
         if self._getpid() != self._owner:
             return
-        data = f"{self.nonce} {kind} {self._encode(value)}\n".encode()
+        data = f"{self.nonce} {kind} {text}\n".encode()
         while data:
             try:
                 data = data[self._write(self.fd, data) :]

@@ -130,7 +130,7 @@ class Supervisor:
             finally:
                 leave(status, exit_now)
         os.close(writer)
-        output = Path(self._folder.output)
+        output = self._folder.output
         try:
             ended = self._watch(pid, ReportReader(reader, pipe.nonce), limits, began, output)
             if not self._descendants.kill_all():
@@ -142,7 +142,7 @@ class Supervisor:
         ended.output_tail += tail_of(output)
         return ended
 
-    def _watch(self, pid: int, report: ReportReader, limits: Limits, began: float, output: Path) -> ChildExit:
+    def _watch(self, pid: int, report: ReportReader, limits: Limits, began: float, output: str) -> ChildExit:
         """Watch one child to its end; kill it when it is over a limit."""
         watched: list[Any] = [report.fd]
         pidfd = linux.open_pidfd(pid)
@@ -211,10 +211,21 @@ They are part of what the client sends, so that tests can have shorter ones.
 """
 
 
+_code: tuple[tuple[Any, ...], CodeType] | None = None
+
+
 def _code_of(path: str) -> CodeType | None:
-    """The code of a case file, compiled here for its cells; None leaves it to the cell to say what is wrong with it."""
+    """The code of a case file, compiled here for its cells; None leaves it to the cell to say what is wrong with it.
+
+    The next cell is mostly of the same file.
+    """
+    global _code
     try:
-        return compile_file(path)
+        found = os.stat(path)  # noqa: PTH116
+        key = (path, found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
+        if _code is None or _code[0] != key:
+            _code = (key, compile_file(path))
+        return _code[1]
     except Exception:
         return None
 
@@ -224,11 +235,11 @@ def _messages(lines: Any) -> Iterator[dict[str, Any]]:
         yield json.loads(line)
 
 
-def _shorten(output: Path) -> str:
+def _shorten(output: str) -> str:
     """Empty a file that has grown too long, and return its end."""
     with contextlib.suppress(OSError):
         # A check may have put a link to another file there.
-        found = output.lstat()
+        found = os.lstat(output)
         if found.st_size > MAX_OUTPUT_MIB << 20 and stat.S_ISREG(found.st_mode):
             tail = tail_of(output)
             os.truncate(output, 0)
@@ -236,9 +247,11 @@ def _shorten(output: Path) -> str:
     return ""
 
 
-def tail_of(path: Path) -> str:
+def tail_of(path: str) -> str:
     """The end of a file as text; empty if it cannot be read. Only regular files are."""
     try:
+        if os.lstat(path).st_size == 0:
+            return ""
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
         with os.fdopen(fd, "rb") as file:
             file.seek(0, os.SEEK_END)
