@@ -152,7 +152,7 @@ def add_environments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--torch-backend",
         metavar="BUILD",
-        help="uv's choice of the build of torch, from PyTorch's own indexes: cpu (a tenth of the size), cu126, auto",
+        help="uv's choice of the build of torch, from PyTorch's own indexes: cpu (a sixth of the size), cu126, auto",
     )
     group.add_argument(
         "--budget",
