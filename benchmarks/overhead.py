@@ -75,6 +75,7 @@ def measure(folder: Path, count: int, *, namespace: bool) -> None:
         if ended.frames["report"]["observation"]["outcome"] != "pass":
             raise SystemExit(f"a check that does nothing did not pass: {ended}")
         one._folder.renew()
+        one._prepare()
         return seconds
 
     pairs = [(bare_fork(), cell()) for _ in range(count + 5)][5:]

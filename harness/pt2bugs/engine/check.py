@@ -30,6 +30,7 @@ from pt2bugs.engine.observe import CheckTimeout, observe_exception, render
 from pt2bugs.engine.protocol import GRACE_S, ReportPipe
 
 SEED = 0
+_type = type
 _clock, _setitimer, _REAL = time.perf_counter, signal.setitimer, signal.ITIMER_REAL
 _dump, _dump_later = faulthandler.dump_traceback, faulthandler.dump_traceback_later
 NOTHING_COMPILED = (
@@ -39,11 +40,10 @@ NOTHING_COMPILED = (
 _NEVER_RUNS = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
 
 
-PASSED = (
-    json.dumps({"observation": {**Observation(Outcome.PASS).as_dict(), "duration_s": "%r", "graphs": "%d"}, "text": ""})
-    .replace('"%r"', "%r")
-    .replace('"%d"', "%d")
-)
+_NUMBERS = {"duration_s": "%(duration_s)r", "graphs": "%(graphs)d"}
+PASSED = json.dumps({"observation": {**Observation(Outcome.PASS).as_dict(), **_NUMBERS}, "text": ""})
+for _number in _NUMBERS.values():
+    PASSED = PASSED.replace(f'"{_number}"', _number)
 """The report of a pass, but for its seconds and the number of graphs."""
 
 
@@ -77,8 +77,8 @@ class GraphCount:
             counters["stats"] = Stats(counters["stats"])
         self._counters = counters
 
-    def captured(self) -> int:
-        """Graphs captured in this process.
+    def captured(self, getattr: Callable[..., Any] = getattr) -> int:
+        """Graphs captured in this process. It uses nothing of builtins that a check can have replaced.
 
         Raises:
             RuntimeError: the counters were replaced.
@@ -99,39 +99,31 @@ GRAPHS = GraphCount()
 class Originals:
     """What the report of a cell needs, as it was before the check could patch it.
 
-    Setting back touches every object, and so has its page copied in every cell. A pass needs few of them: it looks
-    whether those are still there, and sets back nothing else.
+    Setting back touches every object, and so has its page copied in every cell. The report of a pass needs none of
+    them, so after a pass only what looks on is stopped.
     """
 
     MODULES = (builtins, json, json.encoder, os, re, time, linecache, tokenize, traceback, types)
-    FOR_A_PASS = (
-        (builtins, ("isinstance", "type", "len", "vars", "str", "dict", "list", "tuple", "float", "RuntimeError")),
-        (json.encoder, ("c_make_encoder", "encode_basestring_ascii")),
-    )
 
     def __init__(self) -> None:
         self._saved = [(vars(module).update, dict(vars(module))) for module in self.MODULES]
-        self._for_a_pass = [
-            (vars(module), name, vars(module)[name]) for module, names in self.FOR_A_PASS for name in names
-        ]
         self._tracing = ((sys.gettrace, sys.settrace), (sys.getprofile, sys.setprofile))
         self._set_recursion_limit, self._recursion_limit = sys.setrecursionlimit, sys.getrecursionlimit()
         self._getrlimit, self._setrlimit = resource.getrlimit, resource.setrlimit
 
-    def restore(self, *, has_failed: bool) -> None:
-        """Set back what a report needs, and stop what a check has left to look on."""
+    def stop_tracing(self) -> None:
+        """Stop what a check has left to look on."""
         # Only where there is one: an audit hook that a check has left may raise when it is set.
         for find, replace in self._tracing:
             if find() is not None:
                 replace(None)
-        for namespace, name, saved in self._for_a_pass:
-            if name not in namespace or namespace[name] is not saved:
-                has_failed = True
-        if has_failed:
-            self._set_recursion_limit(self._recursion_limit)
-            self._lift_memory_limit()
-            for update, names in self._saved:
-                update(names)
+
+    def restore(self) -> None:
+        """Set back what a report needs."""
+        self._set_recursion_limit(self._recursion_limit)
+        self._lift_memory_limit()
+        for update, names in self._saved:
+            update(names)
 
     def _lift_memory_limit(self) -> None:
         """A check that left itself no address space has none for its report, which may be long."""
@@ -163,7 +155,7 @@ def run_check(request: Mapping[str, Any], pipe: ReportPipe) -> None:
     seen, error = observe_check(request, pipe.start)
     if seen.outcome is Outcome.PASS and error is None:
         # Its text is known but for two numbers: to encode an object costs a cell more than all else after the check.
-        pipe.send_text("report", PASSED % (seen.duration_s, seen.graphs))
+        pipe.send_text("report", PASSED % {"duration_s": seen.duration_s, "graphs": seen.graphs})
         return
     pipe.send("report", {"observation": seen.as_dict(), "text": render(error) if error is not None else ""})
 
@@ -200,26 +192,31 @@ def observe_check(request: Mapping[str, Any], begin: Callable[[], None]) -> tupl
     started = _clock()
     result, failure = _call(check, request["arguments"], timer)
     duration_s = _clock() - started
-    originals.restore(has_failed=failure is not None)
+    originals.stop_tracing()
+    try:
+        graphs, problem = GRAPHS.captured() - before, ""
+    except Exception as error:
+        graphs, problem = 0, str(error)
+    never_ran = result is not None and _type(result) in _NEVER_RUNS
+    is_late = duration_s >= timeout_s
+    compiled = graphs > 0 or not request["compiles"]
+    if failure is None and not problem and not never_ran and not is_late and compiled:
+        return Observation(Outcome.PASS, duration_s=duration_s, graphs=graphs), None
+    originals.restore()
+    if problem:
+        return Observation(Outcome.ERROR, message=problem, duration_s=duration_s), failure
     if failure is not None:
         seen = observe_exception(failure, path)
     else:
-        seen = Observation(Outcome.PASS)
-        if type(result) in _NEVER_RUNS:
-            seen.outcome = Outcome.ERROR
+        seen = Observation(Outcome.ERROR, message=NOTHING_COMPILED)
+        if never_ran:
             seen.message = f"the check returned a {type(result).__name__}, which never ran; write a plain function"
-    seen.duration_s = duration_s
-    try:
-        seen.graphs = GRAPHS.captured() - before
-    except Exception as error:
-        return Observation(Outcome.ERROR, message=str(error), duration_s=duration_s), failure
+    seen.duration_s, seen.graphs = duration_s, graphs
     if seen.outcome is Outcome.TIMEOUT:
         seen.error_type, seen.message = "", f"still running after its timeout of {timeout_s:g} s"
-    elif duration_s >= timeout_s:
+    elif is_late:
         # A check that swallows the timer's exception has been too slow all the same.
         seen.outcome, seen.message = Outcome.TIMEOUT, f"ended after its timeout of {timeout_s:g} s"
-    if seen.outcome is Outcome.PASS and request["compiles"] and seen.graphs == 0:
-        seen.outcome, seen.message = Outcome.ERROR, NOTHING_COMPILED
     return seen, failure
 
 

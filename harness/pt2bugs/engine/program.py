@@ -90,7 +90,8 @@ def run_redirected(request: Mapping[str, Any], pipe: ReportPipe) -> None:
                     handled.stop()
         except BaseException as error:
             failure = error
-        originals.restore(has_failed=True)
+        originals.stop_tracing()
+        originals.restore()
     if failure is None or _left_well(failure):
         seen, failure = Observation(Outcome.PASS), None
     else:

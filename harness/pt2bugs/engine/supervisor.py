@@ -69,6 +69,7 @@ class Supervisor:
         self._grace_s, self._start_s, self._exit_s = grace["grace_s"], grace["start_s"], grace["exit_s"]
         self._folder = CellFolder(folder, name)
         self._data_bytes = linux.data_bytes()
+        self._pipe: tuple[int, ReportPipe] | None = None
 
     def serve(self) -> None:
         """Answer requests until the client is gone."""
@@ -86,15 +87,29 @@ class Supervisor:
                 send(self._control, ended.as_dict())
                 # The client writes its record meanwhile, before it asks for the next cell.
                 self._folder.renew()
+                with contextlib.suppress(OSError):
+                    self._prepare()
+
+    def _prepare(self) -> tuple[int, ReportPipe]:
+        """The folder of the next cell, and its pipe: where it is read, and the cell's side.
+
+        Raises:
+            OSError: one of them cannot be made.
+        """
+        self._folder.make()
+        if self._pipe is None:
+            reader, writer = os.pipe()
+            self._pipe = (reader, ReportPipe(writer, secrets.token_hex(8)))
+        return self._pipe
 
     def _run(self, request: dict[str, Any], limits: Limits) -> ChildExit:
         began = time.monotonic()
         try:
-            self._folder.make()
-            reader, writer = os.pipe()
+            reader, pipe = self._prepare()
         except OSError as error:
             return ChildExit(stopped=StopReason.SETUP, detail=str(error))
-        pipe = ReportPipe(writer, secrets.token_hex(8))
+        self._pipe = None
+        writer = pipe.fd
         request = {**request, "code": _code_of(request.get("path", ""))}
         body = body_of(request["kind"])
         # Text still in the buffers would be written again by every child.
