@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pt2bugs.case.model import Case
+from pt2bugs.commands.console import say
 from pt2bugs.commands.options import (
     ResultsOptions,
     RunningOptions,
@@ -20,6 +21,7 @@ from pt2bugs.commands.selection import results_folder, select_cases, select_cell
 from pt2bugs.commands.targets import in_interpreter, releases_for, targets_for
 from pt2bugs.envs.releases import FORMS
 from pt2bugs.errors import InputError
+from pt2bugs.run.devices import told, without_absent
 from pt2bugs.run.durations import NAME, Durations, read_durations
 from pt2bugs.run.interpreter import named_interpreter, running_interpreter
 from pt2bugs.run.schedule import Target, Work, whole
@@ -90,6 +92,19 @@ def asked(options: MatrixOptions) -> Asked:
     corpus, cases = select_cases(options)
     cells = select_cells(options, cases)
     return Asked(corpus, cases, whole(_targets(options), cells))
+
+
+def on_this_machine(work: Sequence[Work], options: MatrixOptions, talk: Callable[[str], None] = say) -> Sequence[Work]:
+    """Without the cells on devices that are not here, where none were asked for; `talk` hears how many those are.
+
+    It comes after the division into shards, which is the same on all machines.
+    """
+    if options.device or options.cluster:
+        return work
+    left, absent = without_absent(work)
+    for words in told(absent):
+        talk(words)
+    return left
 
 
 def durations_file(options: MatrixOptions) -> Path:

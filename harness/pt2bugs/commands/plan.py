@@ -10,7 +10,7 @@ from typing import Any
 
 from pt2bugs.case.cells import Cell
 from pt2bugs.commands import OK
-from pt2bugs.commands.asked import MatrixOptions, add_matrix, asked, durations_file, durations_for
+from pt2bugs.commands.asked import MatrixOptions, add_matrix, asked, durations_file, durations_for, on_this_machine
 from pt2bugs.commands.console import print_json, say, warn
 from pt2bugs.commands.options import count
 from pt2bugs.commands.selection import open_results
@@ -55,6 +55,7 @@ def run(options: Options) -> int:
         raise InputError(f"plan: say into how many parts with --shards N, at most {MOST}")
     what = asked(options)
     division = what.divided(options, options.shards)
+    work = on_this_machine(what.work, options)
     lines = open_results(options, options.backend).load(what.corpus, warn).lines()
     seconds = durations_for(options).of
     shards = [_Shard(division, number, options, lines, seconds) for number in range(1, options.shards + 1)]
@@ -64,10 +65,10 @@ def run(options: Options) -> int:
         print_json([shard.as_dict(size) for shard in due])
     elif due:
         _print_table(due, _bytes(options))
-    cells = sum(len(one.cells) for one in what.work)
+    cells = sum(len(one.cells) for one in work)
     to_run = sum(shard.cells for shard in due)
     say(
-        f"{cells} cells in {len(what.work)} environments, divided into {options.shards} shards ({division.digest}): "
+        f"{cells} cells in {len(work)} environments, divided into {options.shards} shards ({division.digest}): "
         f"{cells - to_run} answered by the journal, {to_run} to run in {len(due)} shards"
     )
     return OK
@@ -85,7 +86,7 @@ class _Shard:
         seconds: Callable[[Cell], float],
     ) -> None:
         self.name, self.number = division.name(number), number
-        whole = division.shards[number - 1]
+        whole = on_this_machine(division.shards[number - 1], options, lambda _: None)
         self.work: Sequence[Work] = whole if options.rerun else owed(whole, lines)
         self.cells = sum(len(one.cells) for one in self.work)
         body = sum(seconds(cell) for one in self.work for cell in one.cells) / run_options(options).jobs

@@ -13,7 +13,7 @@ from pathlib import Path
 from pt2bugs.case.observation import telling_line
 from pt2bugs.case.words import EXPECTED, Verdict
 from pt2bugs.commands import OK, UNEXPECTED
-from pt2bugs.commands.asked import Asked, MatrixOptions, add_matrix, asked
+from pt2bugs.commands.asked import Asked, MatrixOptions, add_matrix, asked, on_this_machine
 from pt2bugs.commands.console import cut, print_json, say, warn
 from pt2bugs.commands.machines import machines
 from pt2bugs.commands.selection import open_results, results_folder
@@ -105,7 +105,7 @@ def run(options: Options) -> int:
     what = asked(options)
     if options.capability:
         what = _with_capability(what, options)
-    work_asked = _part(what, options)
+    work_asked = on_this_machine(_part(what, options), options)
     cells_asked = [(one.target, cell) for one in work_asked for cell in one.cells]
     results = open_results(options, options.backend)
     newest = results.load(what.corpus, warn)
