@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -31,11 +32,16 @@ class Where:
 
 @dataclass(frozen=True)
 class Judgement:
-    """The verdict, and a sentence that says why."""
+    """The verdict, and a sentence that says why: or what makes it, as most are judged for the verdict alone."""
 
     verdict: Verdict
-    reason: str
+    words: str | Callable[[], str]
     bug: Bug | None = None
+
+    @property
+    def reason(self) -> str:
+        """Why."""
+        return self.words if isinstance(self.words, str) else self.words()
 
 
 @lru_cache(maxsize=4096)
@@ -44,20 +50,15 @@ def public(version: str) -> str:
     return Version(version).public
 
 
-def _contains(specifiers: SpecifierSet, version: str) -> bool:
-    # To hash a set takes longer than to ask it. Most are empty, and contain everything.
-    return len(specifiers) == 0 or _contains_text(str(specifiers), version)
-
-
 @lru_cache(maxsize=65536)
-def _contains_text(specifiers: str, version: str) -> bool:
+def _contains(specifiers: str, version: str) -> bool:
     # Nightlies and release candidates are releases like any other here.
     return SpecifierSet(specifiers).contains(version, prereleases=True)
 
 
 def is_available(case: Case, torch: str) -> bool:
     """Whether the API of the case exists in that release (``requires-torch``)."""
-    return _contains(case.requires_torch, torch)
+    return _contains(str(case.requires_torch), torch)
 
 
 def applies(bug: Bug, check: str, where: Where) -> bool:
@@ -65,8 +66,8 @@ def applies(bug: Bug, check: str, where: Where) -> bool:
     return (
         bug.check in (None, check)
         and bug.device in (None, where.device)
-        and _contains(bug.torch, where.torch)
-        and _contains(bug.python, where.python)
+        and (not bug.torch_text or _contains(bug.torch_text, where.torch))
+        and (not bug.python_text or _contains(bug.python_text, where.python))
     )
 
 
@@ -152,17 +153,20 @@ def _judge(case: Case, check: str, where: Where, seen: Observation) -> Judgement
     if seen.outcome is Outcome.PASS:
         if case.flaky:
             return Judgement(Verdict.FLAKY, f"passed this time; the case says it is flaky: {case.issue}", bug)
-        return Judgement(Verdict.XPASS, xpass_advice(case, check, where, bug), bug)
+        return Judgement(Verdict.XPASS, lambda: xpass_advice(case, check, where, bug), bug)
     if has_identity(bug, seen):
         if bug.blocked:
-            return Judgement(Verdict.SKIP, f"blocked by another limitation: {seen.summary}", bug)
-        return Judgement(Verdict.XFAIL, f"{case.issue} {seen.summary}", bug)
-    reason = (
-        f"a different failure than the documented one\n"
-        f"  documented: {bug.identity} ({case.path.name}:{bug.line})\n"
-        f"  seen:       {seen.summary}"
+            return Judgement(Verdict.SKIP, lambda: f"blocked by another limitation: {seen.summary}", bug)
+        return Judgement(Verdict.XFAIL, lambda: f"{case.issue} {seen.summary}", bug)
+    return Judgement(
+        Verdict.FAIL,
+        lambda: (
+            f"a different failure than the documented one\n"
+            f"  documented: {bug.identity} ({case.path.name}:{bug.line})\n"
+            f"  seen:       {seen.summary}"
+        ),
+        bug,
     )
-    return Judgement(Verdict.FAIL, reason, bug)
 
 
 def _judge_unlisted(case: Case, check: str, where: Where, seen: Observation) -> Judgement:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,16 @@ class Bug:
     signal: str | None = None
     blocked: bool = False
     line: int = 0
+
+    @cached_property
+    def torch_text(self) -> str:
+        """`torch` as text: to write a set out takes longer than to ask whether it has a version."""
+        return str(self.torch)
+
+    @cached_property
+    def python_text(self) -> str:
+        """`python` as text."""
+        return str(self.python)
 
     @property
     def identity(self) -> str:
