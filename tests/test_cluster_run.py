@@ -35,7 +35,7 @@ from pt2bugs.results.matrix import Results
 from pt2bugs.results.record import Record
 from pt2bugs.run.runner import Progress, Runner
 from pt2bugs.run.schedule import RunOptions, Target, Work, missing
-from suite import case_text, wait_until
+from suite import case_text, parent_of, wait_until
 
 pytest.importorskip("distributed")
 
@@ -229,6 +229,54 @@ def test_commands_take_a_cluster(
 )
 def test_a_cluster_that_is_none(where: str, words: str) -> None:
     with pytest.raises(ClusterError, match=words), open_session(where, lambda _: None):
+        pass
+
+
+@contextlib.contextmanager
+def shooting_at_new_workers(shots: int) -> Iterator[list[int]]:
+    """Kill that many worker processes of this process as soon as each is there; gives their numbers."""
+
+    def workers() -> set[int]:
+        found = set()
+        for path in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if b"spawn_main" in (path / "cmdline").read_bytes() and parent_of(int(path.name)) == os.getpid():
+                    found.add(int(path.name))
+        return found
+
+    hit: list[int] = []
+    before = workers()
+    is_over = threading.Event()
+
+    def shoot() -> None:
+        while len(hit) < shots and not is_over.wait(0.01):
+            for pid in sorted(workers() - before - set(hit))[: shots - len(hit)]:
+                os.kill(pid, signal.SIGKILL)
+                hit.append(pid)
+
+    thread = threading.Thread(target=shoot)
+    thread.start()
+    try:
+        yield hit
+    finally:
+        is_over.set()
+        thread.join()
+
+
+def test_a_worker_that_is_lost_while_it_starts(home: Path) -> None:
+    with shooting_at_new_workers(1) as hit, open_session("local:2", lambda _: None) as session:
+        session.roll_call(60)
+        assert len(hit) == 1
+        assert len(session.client.run(os.getpid)) == 2
+
+
+def test_workers_that_never_start(home: Path) -> None:
+    words = "the workers ended while they started, 3 times"
+    with (
+        shooting_at_new_workers(1000),
+        pytest.raises(ClusterError, match=words),
+        open_session("local:1", lambda _: None),
+    ):
         pass
 
 

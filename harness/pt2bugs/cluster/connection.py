@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 from pt2bugs.errors import InputError
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, LocalCluster
 
 CONNECT_S = 30.0
 LOOPBACK = "127.0.0.1"
 MAX_LOCAL = 1000
+MAX_STARTS = 3
 
 
 class ClusterError(InputError):
@@ -104,24 +105,15 @@ def _remote(where: str) -> Iterator[Client]:
 
 @contextlib.contextmanager
 def _local(count: int) -> Iterator[Client]:
-    """A scheduler and workers on the loopback interface alone."""
-    import dask
-    from distributed import Client, LocalCluster
+    """A scheduler and workers on the loopback interface alone.
+
+    Raises:
+        ClusterError: the workers do not start.
+    """
+    from distributed import Client
 
     with tempfile.TemporaryDirectory(prefix="pt2bugs-cluster-", ignore_cleanup_errors=True) as folder:
-        settings = {"distributed.scheduler.active-memory-manager.start": False}
-        with dask.config.set(settings):
-            cluster = LocalCluster(
-                n_workers=count,
-                threads_per_worker=1,
-                host=LOOPBACK,
-                dashboard_address=f"{LOOPBACK}:0",
-                worker_dashboard_address=f"{LOOPBACK}:0",
-                memory_limit=0,  # limits are the cells', not the workers'
-                local_directory=folder,
-                silence_logs=logging.CRITICAL + 1,
-                preload=["pt2bugs.cluster.local_worker"],
-            )
+        cluster = _started(count, folder)
         try:
             client = Client(cluster, set_as_default=False, name="pt2bugs")
             try:
@@ -130,6 +122,33 @@ def _local(count: int) -> Iterator[Client]:
                 _close(client)
         finally:
             cluster.close()
+
+
+def _started(count: int, folder: str) -> LocalCluster:
+    import dask
+    from distributed import LocalCluster
+
+    starts = 0
+    while True:
+        starts += 1
+        try:
+            with dask.config.set({"distributed.scheduler.active-memory-manager.start": False}):
+                return LocalCluster(
+                    n_workers=count,
+                    threads_per_worker=1,
+                    host=LOOPBACK,
+                    dashboard_address=f"{LOOPBACK}:0",
+                    worker_dashboard_address=f"{LOOPBACK}:0",
+                    memory_limit=0,  # limits are the cells', not the workers'
+                    local_directory=folder,
+                    silence_logs=logging.CRITICAL + 1,
+                    preload=["pt2bugs.cluster.local_worker"],
+                )
+        except (RuntimeError, TimeoutError, OSError) as error:
+            # A worker that is lost before it has joined takes all down; later ones are started again by Dask.
+            if starts == MAX_STARTS:
+                words = f"the workers ended while they started, {starts} times: {_first_line(error)}"
+                raise ClusterError(f"--cluster local:{count}: {words}") from None
 
 
 def _close(client: Client) -> None:
