@@ -25,7 +25,7 @@
 # torch = "<2.5"
 # check = "test_zip_with_generator"
 # outcome = "timeout"
-# frame = 'torch/_dynamo/(symbolic_convert|output_graph|variables/\w+|utils|guards|source|side_effects)\.py'
+# frame = 'symbolic_convert\.py:\d+ inline_call_\n\S+symbolic_convert\.py:\d+ inline_call\n'
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.5,<2.7"

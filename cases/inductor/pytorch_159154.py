@@ -15,6 +15,7 @@
 # torch = ">=2.5,<2.9"
 # outcome = "crash"
 # signal = "SIGABRT"
+# output = 'free\(\): invalid next size \(\w+\)\nFatal Python error: Aborted\n\nCurrent thread [^\n]+first\):\n  File "[^"\n]+", line \d+ in call\n'
 # ///
 """The C++ backend fuses the loops of a producer, a reduction and a consumer and keeps the intermediate in a
 local buffer. It sizes that buffer by the innermost loop alone (512 elements), while the kernel writes all
