@@ -14,13 +14,6 @@
 #
 # [[tool.pt2bugs.bug]]
 # check = "test_call_before_move"
-# device = "cuda"
-# torch = ">=2.2,<2.12"
-# outcome = "crash"
-# signal = "SIGSEGV"
-#
-# [[tool.pt2bugs.bug]]
-# check = "test_call_before_move"
 # device = "cpu"
 # torch = "<2.5"
 # outcome = "wrong"
@@ -61,13 +54,12 @@
 # ///
 """Module.to(accelerator) changes parameters in place: the same Parameter objects with other data. Guards that
 watch the module only let the second compilation reuse the kernel of the first, which then reads device memory
-as host memory (the crash); without a first call, tracing stops in FakeTensor's device propagation instead of
-saying what is wrong. Correct: eager's error, tensors on different devices, both times.
+as host memory: the report's process died of it. Without a first call, tracing stops in FakeTensor's device
+propagation instead of saying what is wrong. Correct: eager's error, tensors on different devices, both times.
 On "cpu" the target is meta: there .to() makes new Parameters, so a reused kernel silently answers with the
 old ones. The cast to double, in place again, shows the reuse on a CPU: a kernel that reads float64 data as
 float32. Correct there: the refusal or the value of eager. Refused calls capture no graph (compiles = false).
-Source: pytorch issue 163064, PR 185412 (the clear error). The crash entry for cuda is the report's, not
-measured; its range is that of the reuse.
+Source: pytorch issue 163064, PR 185412 (the clear error).
 """
 
 import torch
