@@ -46,7 +46,7 @@
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = "^$"
-# frame = "convert_frame\\.py:\\d+ _compile"
+# frame = 'convert_frame\.py:\d+ _compile\ntorch/_subclasses/fake_tensor\.py:\d+ from_real_tensor'
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.3,<2.4"

@@ -30,7 +30,7 @@
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = "^$"
-# frame = "convert_frame\\.py:\\d+ _compile"
+# frame = 'convert_frame\.py:\d+ _compile\ntorch/_dynamo/variables/misc\.py:\d+ call_function'
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.1,<2.2"

@@ -23,7 +23,7 @@
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = "^$"
-# frame = "convert_frame\\.py:\\d+ _compile"
+# frame = 'convert_frame\.py:\d+ _compile\ntorch/_dynamo/guards\.py:\d+ get\n\S+guards\.py:\d+ TENSOR_MATCH'
 # ///
 """Dynamo gives the fields of a namedtuple the sources that items of a tuple have, so reading a field, and checking its
 guard, is value[i] and calls __getitem__ where a class overrides it. Correct: a field is an attribute, and

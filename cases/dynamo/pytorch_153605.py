@@ -22,7 +22,7 @@
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = '^\s*$'
-# frame = 'torch/_dynamo/convert_frame\.py:\d+ _compile'
+# frame = 'convert_frame\.py:\d+ _compile\ntorch/_dynamo/variables/builtin\.py:\d+ call_getattr\n\S+builtin\.py:\d+ call_function'
 # ///
 """Reading an attribute that a Python module does not have raised AttributeError out of Dynamo instead of into the
 traced function. Correct: the except clause runs.

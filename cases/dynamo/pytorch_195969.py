@@ -29,7 +29,7 @@
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = "^$"
-# frame = "convert_frame\\.py:\\d+ _compile"
+# frame = 'convert_frame\.py:\d+ _compile\ntorch/_dynamo/variables/base\.py:\d+ as_python_constant\n\S+builtin\.py:\d+ call_isinstance'
 # ///
 """A runtime-checkable Protocol with data members supports isinstance, but issubclass raises TypeError for it.
 Dynamo answers isinstance(object, A | B) by issubclass on the object's type, takes the TypeError for a "no",
