@@ -19,7 +19,6 @@
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.1"
-# blocked = true
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = "^$"
