@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/188223"
+# fix = "https://github.com/pytorch/pytorch/pull/184066"
 # title = "take with randperm indices after an in-place op breaks the pattern matcher"
 # component = "inductor"
 # symptom = "internal-error"
