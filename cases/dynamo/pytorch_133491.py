@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/133491"
+# fix = "https://github.com/pytorch/pytorch/pull/184267"
 # title = "ctx.mark_dirty of an in-place autograd.Function is dropped: its backward is skipped"
 # component = "dynamo"
 # symptom = "wrong-result"
