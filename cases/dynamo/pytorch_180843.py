@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/180843"
+# fix = "https://github.com/pytorch/pytorch/pull/160799"
 # title = "The builtin complex() is not traced"
 # component = "dynamo"
 # symptom = "graph-break"
