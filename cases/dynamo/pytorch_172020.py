@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/172020"
+# fix = "https://github.com/pytorch/pytorch/pull/172126"
 # title = "A hook on an intermediate tensor needs compiled autograd"
 # component = "dynamo"
 # symptom = "graph-break"
