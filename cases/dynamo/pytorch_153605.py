@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/153605"
+# fix = "https://github.com/pytorch/pytorch/pull/153659"
 # title = "An absent attribute of a module is not caught by except AttributeError"
 # component = "dynamo"
 # symptom = "internal-error"
