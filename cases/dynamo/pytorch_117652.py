@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/117652"
+# fix = "https://github.com/pytorch/pytorch/pull/117667"
 # title = "A second ctx.save_for_backward is appended instead of replacing the first"
 # component = "dynamo"
 # symptom = "internal-error"
