@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/121253"
+# fix = "https://github.com/pytorch/pytorch/pull/121953"
 # title = "Freezing replaces addmm by a linear that ignores beta"
 # component = "inductor"
 # symptom = "wrong-result"
