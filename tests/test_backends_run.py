@@ -169,6 +169,16 @@ def test_the_answer_says_what_is_its_own(vendor: Vendor) -> None:
     assert "mine" not in table
     assert "eager" not in table
 
+    overview = {row["backend"]: row for row in json.loads(vendor.run("backend", "--json").stdout)}
+    counted = {name: number for name, number in overview["mine"].items() if isinstance(number, int) and number}
+    assert counted == {
+        "cells": 6,
+        **dict.fromkeys(("only-yours", "inherited", "not-yours", "not-claimed"), 1),
+        "passes": 2,
+    }
+    assert "about" in overview["openvino"]
+    assert vendor.run("backend", "--torch", "2.13.0").returncode == 2
+
     offline = vendor.run("backend", "mine", "--with", str(vendor.wheel), "--offline")
     assert offline.stdout.index("only yours") < offline.stdout.index("from the layers above")
     assert offline.stdout.index("from the layers above") < offline.stdout.index("not yours")

@@ -15,6 +15,7 @@ from packaging.version import Version
 from pt2bugs.backends import baseline as base
 from pt2bugs.backends.baseline import Difference
 from pt2bugs.backends.known import REFERENCES, known_backends
+from pt2bugs.backends.measured import measured_backends
 from pt2bugs.backends.reach import Reach, on_its_device, reach_of, reproduction
 from pt2bugs.backends.references import compared_with, setup_beside
 from pt2bugs.backends.report import TITLES, Answer, Group, answer_for, by_component, by_demand, counts, reference_lines
@@ -46,14 +47,17 @@ from pt2bugs.run.schedule import Target, line_of, missing
 _DIFFS = ("text", "markdown", "annotations")
 
 
-EXAMPLES = (("pt2bugs backend NAME --torch 2.13", "the documented traps a backend falls into, and which are its own"),)
+EXAMPLES = (
+    ("pt2bugs backend NAME --torch 2.13", "the documented traps a backend falls into, and which are its own"),
+    ("pt2bugs backend", "the known backends, and what was measured of them"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options(SelectionOptions, ResultsOptions, RunningOptions):
     """What the command takes."""
 
-    name: str
+    name: str = ""
     torch: str | None = None
     python_exe: Path | None = None
     offline: bool = False
@@ -66,7 +70,8 @@ class Options(SelectionOptions, ResultsOptions, RunningOptions):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     names = ", ".join(known_backends())
-    parser.add_argument("name", metavar="NAME", help=f"a torch.compile backend; known: {names}")
+    words = f"a torch.compile backend; known: {names}; without one, what was measured of each"
+    parser.add_argument("name", metavar="NAME", nargs="?", default="", help=words)
     add_selection(parser, backend=False)
     add_results(parser)
     add_run(parser)
@@ -88,6 +93,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: Options) -> int:
     if options.update_baseline and options.baseline is None:
         raise InputError("--update-baseline writes a file: name it with --baseline FILE")
+    if not options.name:
+        return _show_all(options)
     known = _read_baseline(options)
     answers, mine, failures = _measure(options)
     records = {one.cell.key: one.record for one in answers if one.record and one.group is not Group.NOT_CLAIMED}
@@ -236,6 +243,33 @@ def _reproduce(cell: Cell, target: Target, options: Options) -> str:
     ):
         words += [word for value in values for word in (option, str(value))]
     return shlex.join([*words, "--rerun"])
+
+
+def _show_all(options: Options) -> int:
+    """What was measured of each backend, in the newest torch that it was measured in."""
+    if options.torch or options.baseline or options.packages or options.python_exe:
+        raise InputError("name the backend that the options are about: pt2bugs backend NAME")
+    corpus, cases = select_cases(options)
+    measured = {one.name: one for one in measured_backends(open_results(options), corpus, cases, warn)}
+    names = [*known_backends(), *(name for name in measured if name not in known_backends())]
+    rows: list[dict[str, Any]] = []
+    for name in names:
+        one, known = measured.get(name), known_backends().get(name)
+        if one:
+            numbers = {"cells": len(one.answers), **one.counts}
+            rows.append({"backend": name, "torch": one.torch, "packages": list(one.extras), **numbers})
+        elif known and name not in REFERENCES:
+            rows.append({"backend": name, "torch": "", "about": known.broken or known.about})
+    if options.json:
+        print_json(rows)
+        return OK
+    width = max(len(name) for name in names)
+    heads = ["cells", *(str(group) for group in Group)]
+    print(f"{'backend':{width}}  {'torch':8}{'  '.join(heads)}")
+    for row in rows:
+        numbers = "  ".join(f"{row[head]:{len(head)}}" for head in heads) if "cells" in row else f"-  {row['about']}"
+        print(f"{row['backend']:{width}}  {row['torch']:8}{numbers}")
+    return OK
 
 
 def _print_json(
