@@ -30,7 +30,9 @@ class Compared:
 def compared_with(reach: Reach, cases: Iterable[Case], devices: tuple[str, ...] = ()) -> Compared:
     """The cells that a backend is compared with; it is none of its own references."""
     names = tuple(name for name in REFERENCES if name != reach.name)
-    cells = [cell for case in cases for cell in cells_of(case, devices, names)]
+    cases = tuple(cases)
+    asked = {cell.key[:2] for case in cases for cell in cells_of(case, devices, (reach.name,))}
+    cells = [cell for case in cases for cell in cells_of(case, devices, names) if cell.key[:2] in asked]
     device = reach.setup.device
     moves = {cell.key for cell in cells if device and cell.device == "cpu" and cell.backend != _NOT_ELSEWHERE}
     plain = tuple(cell for cell in cells if cell.key not in moves)
