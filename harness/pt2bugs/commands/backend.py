@@ -267,8 +267,8 @@ def _show_all(options: Options) -> int:
     heads = ["cells", *(str(group) for group in Group)]
     print(f"{'backend':{width}}  {'torch':8}{'  '.join(heads)}")
     for row in rows:
-        numbers = "  ".join(f"{row[head]:{len(head)}}" for head in heads) if "cells" in row else f"-  {row['about']}"
-        print(f"{row['backend']:{width}}  {row['torch']:8}{numbers}")
+        words = "  ".join(f"{row[head]:{len(head)}}" for head in heads) if "cells" in row else f"-  {row['about']}"
+        print(f"{row['backend']:{width}}  {row['torch']:8}{words}")
     return OK
 
 
