@@ -259,7 +259,8 @@ def _show_all(options: Options) -> int:
             numbers = {"cells": len(one.answers), **one.counts}
             rows.append({"backend": name, "torch": one.torch, "packages": list(one.extras), **numbers})
         elif known and name not in REFERENCES:
-            rows.append({"backend": name, "torch": "", "about": known.broken or known.about})
+            why = f"does not run: {known.broken}" if known.broken else f"not measured: {known.about}"
+            rows.append({"backend": name, "torch": "", "about": why})
     if options.json:
         print_json(rows)
         return OK
