@@ -1,4 +1,4 @@
-"""Writes what the commands shown in README.md print, from the committed results: `python docs/make_outputs.py`.
+"""Writes what the commands shown in the pages print, from the committed results: `python docs/make_outputs.py`.
 
 A block of ``console`` that shows a command and its output gets that output anew: what goes to stdout, the first lines
 of it, cut at the width of a page. A test holds it up to date.
@@ -15,7 +15,7 @@ from pathlib import Path
 from pt2bugs.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md",)
+PAGES = ("README.md", "docs/backends.md")
 WIDTH, LINES = 118, 14
 _BLOCK = re.compile(r"(```console\n\$ (pt2bugs [^\n]*)\n)(.+?)(```)", re.DOTALL)
 

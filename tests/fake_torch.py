@@ -189,14 +189,21 @@ def build_wheels(folder: Path, releases: Mapping[str, Faults]) -> Path:
 
 
 def write_backend(
-    folder: Path, name: str, faults: Faults, version: str = "1.0", only: str = "", module: str = ""
+    folder: Path,
+    name: str,
+    faults: Faults,
+    version: str = "1.0",
+    only: str = "",
+    module: str = "",
+    device: str = "",
 ) -> Path:
     """A wheel whose module of that name registers a backend of that name; its faults show in one torch `only`.
 
-    With `module`, its part of that name does so instead.
+    With `module`, its part of that name does so instead. With a `device`, it brings that along.
     """
     condition = f" if torch.__version__ == {only!r} else {{}}" if only else ""
     text = f"import torch\ntorch.backend_faults[{name!r}] = {dict(faults)!r}{condition}\n"
+    text += f"torch.empty = lambda n, device: {{{device!r}: torch.ones}}[device](n)\n" if device else ""
     files = {f"{name}/__init__.py": "", f"{name}/{module}.py": text} if module else {f"{name}/__init__.py": text}
     return _write_wheel(folder, name, version, files)
 

@@ -29,6 +29,17 @@ def test_{name}(backend, device):
     x = torch.arange(4, device=device)
     torch.testing.assert_close(torch.compile({name}, backend=backend)(x), {name}(x))
 """
+NO_OPERATOR = """
+import torch
+
+def test_absent(backend, device):
+    def absent(x):
+        if device == "npu":
+            raise RuntimeError("there is no sin for the device npu")
+        return x.sin()
+
+    torch.compile(absent, backend=backend)(torch.arange(4, device=device))
+"""
 SETTING = """
 import torch
 import torch._inductor.config
@@ -158,6 +169,16 @@ def test_the_answer_says_what_is_its_own(vendor: Vendor) -> None:
     assert "mine" not in table
     assert "eager" not in table
 
+    overview = {row["backend"]: row for row in json.loads(vendor.run("backend", "--json").stdout)}
+    counted = {name: number for name, number in overview["mine"].items() if isinstance(number, int) and number}
+    assert counted == {
+        "cells": 6,
+        **dict.fromkeys(("only-yours", "inherited", "not-yours", "not-claimed"), 1),
+        "passes": 2,
+    }
+    assert "about" in overview["openvino"]
+    assert vendor.run("backend", "--torch", "2.13.0").returncode == 2
+
     offline = vendor.run("backend", "mine", "--with", str(vendor.wheel), "--offline")
     assert offline.stdout.index("only yours") < offline.stdout.index("from the layers above")
     assert offline.stdout.index("from the layers above") < offline.stdout.index("not yours")
@@ -167,13 +188,35 @@ def test_the_answer_says_what_is_its_own(vendor: Vendor) -> None:
     assert vendor.run("backend", *arguments).returncode == 2
     assert vendor.run("backend", *arguments, "--update-baseline").returncode == 0
     assert file.read_text().count("[[accepted]]") == 2  # own and shared
-    assert vendor.run("backend", *arguments).returncode == 0
+    same = vendor.run("backend", *arguments, "--diff", "markdown")
+    assert (same.returncode, same.stdout) == (0, f"Nothing differs from `{file}`.\n"), same.stderr
     text = file.read_text().replace("cannot compile", "cannot lower")
     file.write_text(text.replace('"own"', '"fine"').replace('"test_own"', '"test_fine"'))
     worse = vendor.run("backend", *arguments, "--diff", "markdown")
     assert worse.returncode == 1
     changes = [line.split("|")[1].strip() for line in worse.stdout.splitlines()[2:]]
     assert changes == ["new", "different", "gone"]
+    differences = json.loads(vendor.run("backend", *arguments, "--json").stdout)["differences"]
+    assert [(one["change"], one["case"]) for one in differences] == [
+        ("new", "own"), ("different", "shared"), ("gone", "fine"),
+    ]  # fmt: skip
+    assert differences[1]["known"] != differences[1]["seen"]
+
+
+def test_what_its_device_cannot_do_is_not_its_own(vendor: Vendor) -> None:
+    vendor.case("absent", NO_OPERATOR)
+    wheel = write_backend(vendor.folder, "mine", {"own": "wrong"}, version="3.0", device="npu")
+    with_it = ("--with", str(wheel), "--import", "mine", "--index", vendor.index, "--on", "npu")
+    done = vendor.run("backend", "mine", "--torch", "2.13.0", "own", "fine", "absent", "theirs", *with_it, "--json")
+    assert done.returncode == 1, done.stderr
+    answer = json.loads(done.stdout)["cells"]
+    groups = {cell["case"]: cell["group"] for cell in answer}
+    assert groups == {"own": "only-yours", "fine": "passes", "absent": "inherited", "theirs": "not-yours"}
+    assert {cell["device"] for cell in answer} == {"npu"}
+    assert {line["device"] for line in vendor.lines("backends/eager/journal")} == {"npu"}
+    own = next(cell for cell in answer if cell["case"] == "own")
+    again = vendor.run(*own["reproduce"].split()[1:])
+    assert (again.returncode, vendor.lines("backends/mine/journal")[-1]["device"]) == (1, "npu"), again.stderr
 
 
 def test_pytest_reaches_a_backend_as_the_command_does(suite: Suite) -> None:

@@ -9,6 +9,7 @@
 # symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
+# demands = ["dynamic-shapes"]
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.10"

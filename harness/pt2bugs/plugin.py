@@ -16,7 +16,7 @@ from typing import Any, Literal
 import pytest
 from packaging.version import InvalidVersion, Version
 
-from pt2bugs.backends.reach import Reach, on_its_device, special_reaches
+from pt2bugs.backends.reach import OwnWords, Reach, on_its_device, special_reaches
 from pt2bugs.case.cells import Cell, cells_of
 from pt2bugs.case.corpus import Selection, add_unique, is_case_file
 from pt2bugs.case.header import parse_case
@@ -51,6 +51,7 @@ _OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("device", {"action": "append", "help": "device to run the cases on (default: cpu)"}),
     ("backend", {"action": "append", "help": "torch.compile backend (default: the header's)"}),
     ("import", {"action": "append", "metavar": "MODULE", "help": "module whose import registers the backend"}),
+    ("on", {"metavar": "DEVICE", "help": "the device that the backend compiles for, which replaces the CPU"}),
     ("journal", {"type": Path, "help": "append one JSON line per cell to this file"}),
     ("repeat", {"type": _positive, "metavar": "N", "help": "run each cell N times in new children"}),
     (
@@ -153,7 +154,8 @@ class CaseFile(pytest.File):
 def _reaches(config: pytest.Config) -> dict[str, Reach]:
     """How the backends asked for are reached, as far as torch does not find them by their name alone."""
     try:
-        return special_reaches(_option(config, "backend", ()), imports=_option(config, "import", ()))
+        said = OwnWords(imports=tuple(_option(config, "import", ())), device=_option(config, "on", ""))
+        return special_reaches(_option(config, "backend", ()), said)
     except InputError as error:
         raise pytest.UsageError(str(error)) from None
 

@@ -44,6 +44,20 @@ class Difference:
         case, check, device, backend = self.cell
         return f"{case}::{check}[{device}-{backend}]"
 
+    def as_dict(self) -> dict[str, str]:
+        """The difference for machines."""
+        case, check, device, backend = self.cell
+        return {
+            "change": str(self.change),
+            "case": case,
+            "check": check,
+            "device": device,
+            "backend": backend,
+            "seen": self.failure.words if self.failure else "pass",
+            "known": str(self.known.identity) if self.known else "",
+            "reason": self.known.reason if self.known else "",
+        }
+
     @property
     def words(self) -> str:
         """What is different, on one line."""

@@ -11,6 +11,7 @@ from packaging.version import Version
 
 from pt2bugs.backends.known import REFERENCES, KnownBackend, known_backends
 from pt2bugs.backends.reach import on_its_device, reach_of
+from pt2bugs.backends.references import compared_with
 from pt2bugs.backends.report import Answer, Group, answer_for, by_component, by_demand, counts, reference_lines
 from pt2bugs.case.cells import NOT_CLAIMED, cells_of
 from pt2bugs.case.model import Case
@@ -85,8 +86,11 @@ def _measured(name: str, lines: Mapping[CellKey, Record], cases: Sequence[Case])
     # The newest torch; of several environments of it the one with most answers.
     extras, torch, python = max(environments, key=lambda one: (Version(one[1]), environments[one], one))
     there = {cell.key: lines.get(CellKey(*cell.key, extras, torch, python)) for cell in cells}
-    plain = (cell.key for case in cases for cell in cells_of(case, (), REFERENCES))
-    references = (lines.get(CellKey(*key, "", torch, python)) for key in plain)
+    compared = compared_with(reach, cases)
+    references = [
+        *(lines.get(CellKey(*cell.key, "", torch, python)) for cell in compared.plain),
+        *(lines.get(CellKey(*cell.key, extras, torch, python)) for cell in compared.beside),
+    ]
     others = reference_lines(record for record in references if record and record["verdict"] != "error")
     records = [record for record in there.values() if record]
     not_claimed = {*reach.setup.not_claimed, *(word for record in records for word in _not_claimed(record))}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from pt2bugs.backends.known import KnownBackend, known_backends
@@ -12,6 +12,16 @@ from pt2bugs.case.words import EXTRAS
 from pt2bugs.engine.backend import BackendSetup
 from pt2bugs.envs.packages import package_word
 from pt2bugs.errors import InputError
+
+
+@dataclass(frozen=True)
+class OwnWords:
+    """What a user says of a backend; `device` replaces the CPU in its cells, as in `BackendSetup`."""
+
+    packages: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()
+    not_claimed: tuple[str, ...] = ()
+    device: str = ""
 
 
 @dataclass(frozen=True)
@@ -32,9 +42,7 @@ class Reach:
         return self.known is None or self.known.supports(torch)
 
 
-def reach_of(
-    name: str, packages: Sequence[str] = (), imports: Sequence[str] = (), not_claimed: Sequence[str] = ()
-) -> Reach:
+def reach_of(name: str, said: OwnWords = OwnWords()) -> Reach:
     """How a backend is reached. What the user says counts before what is known of it.
 
     Raises:
@@ -42,29 +50,35 @@ def reach_of(
     """
     known = known_backends().get(name)
     setup = known.setup if known else BackendSetup(name, name)
-    if imports:
-        setup = replace(setup, imports=tuple(imports))
-    if not_claimed:
-        setup = replace(setup, not_claimed=tuple(not_claimed))
-    extras = (known.extra,) if known and known.extra and not packages else ()
-    words = [package_word(text) for text in packages or (known.packages if known else ())]
+    setup = replace(
+        setup,
+        imports=said.imports or setup.imports,
+        not_claimed=said.not_claimed or setup.not_claimed,
+        device=said.device or setup.device,
+    )
+    extras = (known.extra,) if known and known.extra and not said.packages else ()
+    words = [package_word(text) for text in said.packages or (known.packages if known else ())]
     # Whoever names packages decides for which torch they are.
-    return Reach(setup, (*extras, *(word for word, _ in words)), tuple(words), known if not packages else None)
+    return Reach(setup, (*extras, *(word for word, _ in words)), tuple(words), known if not said.packages else None)
 
 
-def special_reaches(
-    backends: Iterable[str], packages: Sequence[str] = (), imports: Sequence[str] = (), not_claimed: Sequence[str] = ()
-) -> dict[str, Reach]:
+def special_reaches(backends: Iterable[str], said: OwnWords = OwnWords()) -> dict[str, Reach]:
     """Those of the backends that torch does not find by their name alone, by name.
 
     Raises:
-        InputError: packages, modules or claims are named, but not the one backend that they are for.
+        InputError: packages, modules, claims or a device are named, but not the one backend that they are for.
     """
     names = list(dict.fromkeys(backends))
-    if (packages or imports or not_claimed) and len(names) != 1:
-        option = "--with" if packages else "--import" if imports else "--not-claimed"
-        raise InputError(f"{option} is for one backend: name it, and no other, with --backend")
-    found = {name: reach_of(name, packages, imports, not_claimed) for name in names}
+    options = (
+        ("--with", said.packages),
+        ("--import", said.imports),
+        ("--not-claimed", said.not_claimed),
+        ("--on", said.device),
+    )
+    given = [option for option, value in options if value]
+    if given and len(names) != 1:
+        raise InputError(f"{given[0]} is for one backend: name it, and no other, with --backend")
+    found = {name: reach_of(name, said) for name in names}
     return {name: reach for name, reach in found.items() if reach.extras or reach.setup != BackendSetup(name, name)}
 
 
@@ -85,26 +99,24 @@ def reproduction(
     cell: tuple[str, str, str, str],
     torch: str | None,
     extras: Iterable[str],
-    imports: Sequence[str] = (),
-    not_claimed: Sequence[str] = (),
-    packages: Sequence[str] = (),
+    said: OwnWords = OwnWords(),
 ) -> list[str]:
     """The words of the command that runs a cell of an environment again, without the last, ``--rerun``.
 
     A backend that is known brings its packages and its device along. `extras` are those of the journal, where a path
-    has its last part alone; `packages` are the user's own words for them. Without `torch` it is the running one.
+    has its last part alone; `said` has the user's own words for them. Without `torch` it is the running one.
     """
     case, _, device, backend = cell
     reach = reach_of(backend)
     words = ["pt2bugs", "run", case, *(["--torch", torch] if torch else [])]
-    words += [] if reach.setup.device == device else ["--device", device]
+    words += [] if device in (reach.setup.device, said.device) else ["--device", device]
     words += ["--backend", backend]
     own = [extra for extra in extras if extra not in reach.extras]
     words += [word for extra in own if extra in EXTRAS for word in ("--extra", extra)]
     if any(extra not in EXTRAS for extra in own):
         # With packages of the user's own none of the known ones are installed, so that all are named.
-        named = packages or [_DIGEST.sub("", extra) for extra in extras if extra not in EXTRAS]
+        named = said.packages or [_DIGEST.sub("", extra) for extra in extras if extra not in EXTRAS]
         words += [word for package in named for word in ("--with", package)]
-    for option, values in (("--import", imports), ("--not-claimed", not_claimed)):
+    for option, values in (("--import", said.imports), ("--not-claimed", said.not_claimed)):
         words += [word for value in values for word in (option, value)]
-    return words
+    return words + (["--on", said.device] if said.device else [])

@@ -8,16 +8,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timezone
 from pathlib import Path
+from typing import Any
 
 from packaging.version import Version
 
 from pt2bugs.backends import baseline as base
+from pt2bugs.backends.baseline import Difference
 from pt2bugs.backends.known import REFERENCES, known_backends
+from pt2bugs.backends.measured import measured_backends
 from pt2bugs.backends.reach import Reach, on_its_device, reach_of, reproduction
+from pt2bugs.backends.references import compared_with, setup_beside
 from pt2bugs.backends.report import TITLES, Answer, Group, answer_for, by_component, by_demand, counts, reference_lines
 from pt2bugs.bisect.accepted import Accepted, AcceptedError, load_accepted
 from pt2bugs.case.cells import Cell, cells_of
-from pt2bugs.case.model import Case
+from pt2bugs.case.words import Outcome
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import print_json, say, warn
 from pt2bugs.commands.machines import machines
@@ -43,14 +47,17 @@ from pt2bugs.run.schedule import Target, line_of, missing
 _DIFFS = ("text", "markdown", "annotations")
 
 
-EXAMPLES = (("pt2bugs backend NAME --torch 2.13", "the documented traps a backend falls into, and which are its own"),)
+EXAMPLES = (
+    ("pt2bugs backend NAME --torch 2.13", "the documented traps a backend falls into, and which are its own"),
+    ("pt2bugs backend", "the known backends, and what was measured of them"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options(SelectionOptions, ResultsOptions, RunningOptions):
     """What the command takes."""
 
-    name: str
+    name: str = ""
     torch: str | None = None
     python_exe: Path | None = None
     offline: bool = False
@@ -63,7 +70,8 @@ class Options(SelectionOptions, ResultsOptions, RunningOptions):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     names = ", ".join(known_backends())
-    parser.add_argument("name", metavar="NAME", help=f"a torch.compile backend; known: {names}")
+    words = f"a torch.compile backend; known: {names}; without one, what was measured of each"
+    parser.add_argument("name", metavar="NAME", nargs="?", default="", help=words)
     add_selection(parser, backend=False)
     add_results(parser)
     add_run(parser)
@@ -85,22 +93,50 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: Options) -> int:
     if options.update_baseline and options.baseline is None:
         raise InputError("--update-baseline writes a file: name it with --baseline FILE")
+    if not options.name:
+        return _show_all(options)
     known = _read_baseline(options)
+    answers, mine, failures = _measure(options)
+    records = {one.cell.key: one.record for one in answers if one.record and one.group is not Group.NOT_CLAIMED}
+    found = None if known is None else base.differences(known, records, _today())
+    if options.json:
+        _print_json(answers, found, options, mine)
+    elif known is None or options.diff == "text":
+        _print(answers, options, mine)
+    for failure in failures:
+        say(failure)
+    if found is None:
+        is_bad = any(one.group is Group.ONLY_YOURS for one in answers)
+    else:
+        _show_differences(found, options, answers, len(records))
+        is_bad = bool(found)
+    if known is not None and options.baseline is not None and options.update_baseline:
+        base.write_baseline(options.baseline, base.updated(known, records))
+        say(f"{options.baseline}: written")
+        is_bad = False
+    return UNEXPECTED if is_bad or failures or not _has_answer(answers) else OK
+
+
+def _measure(options: Options) -> tuple[list[Answer], Target, list[str]]:
+    """The answer for each cell, the target of the backend, and which environments could not answer."""
     corpus, cases = select_cases(options)
-    reach = reach_of(options.name, options.packages, options.imports, options.not_claimed)
+    reach = reach_of(options.name, options.own_words)
     if reach.known and reach.known.broken:
         warn(f"{options.name}: is known not to run: {reach.known.broken}")
-    cells = on_its_device(_cells(options, cases, [options.name]), {options.name: reach})
-    references = _cells(options, cases, [name for name in REFERENCES if name != options.name])
+    cells = [cell for case in cases for cell in cells_of(case, tuple(options.device), (options.name,))]
+    cells = on_its_device(cells, {options.name: reach})
+    compared = compared_with(reach, cases, tuple(options.device))
     if not cells:
         raise NothingSelected(f"nothing selected: no check of the selected cases runs on the backend {options.name}")
     results = open_results(options, (options.name, *REFERENCES))
     newest = results.load(corpus, warn)
     lines = newest.lines()
     mine, plain = _targets(options, reach, cells, lines)
+    beside = [replace(mine, setup=setup_beside(name, reach)) for name in REFERENCES]
     failures = []
     if not options.offline:
-        work = missing([mine, plain], [*cells, *references], lines, rerun=options.rerun)
+        work = missing([mine, plain], [*cells, *compared.plain], lines, rerun=options.rerun)
+        work += missing(beside, compared.beside, lines, rerun=options.rerun)
         say(f"{mine}: {sum(len(one.cells) for one in work)} cells to run")
         with machines(options, lines) as new_runner, progress_of_cells() as progress:
             store = open_store(options)
@@ -109,9 +145,11 @@ def run(options: Options) -> int:
             results.derive(newest)
         failures = [f"{one.target}: {one.failure}" for one in work if one.failure]
         lines = newest.lines()
-    others = reference_lines(
-        record for cell in references if (record := line_of(lines, plain, cell)) and record["verdict"] != "error"
-    )
+    beside_it = [
+        *(line_of(lines, plain, cell) for cell in compared.plain),
+        *(line_of(lines, mine, cell) for cell in compared.beside),
+    ]
+    others = reference_lines(record for record in beside_it if record and record["verdict"] != "error")
     answers = [
         answer_for(
             cell,
@@ -121,31 +159,12 @@ def run(options: Options) -> int:
         )
         for cell in cells
     ]
-    torch = mine.build or mine.key.torch
-    if options.json:
-        shown = [one.as_dict(_reproduce(one.cell, mine, options)) for one in answers]
-        summary = {"groups": counts(answers), "components": by_component(answers), "demands": by_demand(answers)}
-        print_json(
-            {"torch": torch, "backend": options.name, "packages": list(mine.key.extras), "cells": shown} | summary
-        )
-    elif known is None or options.diff == "text":
-        _print(answers, options, mine)
-    for failure in failures:
-        say(failure)
-    if known is None or options.baseline is None:
-        own = any(one.group is Group.ONLY_YOURS for one in answers)
-        return UNEXPECTED if own or failures or not _has_answer(answers) else OK
-    differs = _compare_with_baseline(options, known, answers, options.baseline)
-    return UNEXPECTED if differs or failures or not _has_answer(answers) else OK
+    return answers, mine, failures
 
 
 def _has_answer(answers: Iterable[Answer]) -> bool:
     """Whether the backend answered at all. If its canary failed, it did not."""
     return any(one.group not in (Group.CANNOT_SAY, Group.NOT_CLAIMED) for one in answers)
-
-
-def _cells(options: Options, cases: Sequence[Case], backends: Sequence[str]) -> list[Cell]:
-    return [cell for case in cases for cell in cells_of(case, tuple(options.device), tuple(backends))]
 
 
 # --- where it is measured -----------------------------------------------------------------------------
@@ -213,7 +232,7 @@ def _reproduce(cell: Cell, target: Target, options: Options) -> str:
     """The command that runs the cell again."""
     torch = target.key.torch if target.python is None else None
     extras = () if target.python else target.key.extras
-    words = reproduction(cell.key, torch, extras, options.imports, options.not_claimed, options.packages)
+    words = reproduction(cell.key, torch, extras, options.own_words)
     if options.python_exe:
         words += ["--python-exe", str(options.python_exe), "--results", str(options.results or "results")]
     for option, values in (
@@ -224,6 +243,46 @@ def _reproduce(cell: Cell, target: Target, options: Options) -> str:
     ):
         words += [word for value in values for word in (option, str(value))]
     return shlex.join([*words, "--rerun"])
+
+
+def _show_all(options: Options) -> int:
+    """What was measured of each backend, in the newest torch that it was measured in."""
+    if options.torch or options.baseline or options.packages or options.python_exe:
+        raise InputError("name the backend that the options are about: pt2bugs backend NAME")
+    corpus, cases = select_cases(options)
+    measured = {one.name: one for one in measured_backends(open_results(options), corpus, cases, warn)}
+    names = [*known_backends(), *(name for name in measured if name not in known_backends())]
+    rows: list[dict[str, Any]] = []
+    for name in names:
+        one, known = measured.get(name), known_backends().get(name)
+        if one:
+            numbers = {"cells": len(one.answers), **one.counts}
+            rows.append({"backend": name, "torch": one.torch, "packages": list(one.extras), **numbers})
+        elif known and name not in REFERENCES:
+            why = f"does not run: {known.broken}" if known.broken else f"not measured: {known.about}"
+            rows.append({"backend": name, "torch": "", "about": why})
+    if options.json:
+        print_json(rows)
+        return OK
+    width = max(len(name) for name in names)
+    heads = ["cells", *(str(group) for group in Group)]
+    print(f"{'backend':{width}}  {'torch':8}{'  '.join(heads)}")
+    for row in rows:
+        words = "  ".join(f"{row[head]:{len(head)}}" for head in heads) if "cells" in row else f"-  {row['about']}"
+        print(f"{row['backend']:{width}}  {row['torch']:8}{words}")
+    return OK
+
+
+def _print_json(
+    answers: Sequence[Answer], differences: Sequence[Difference] | None, options: Options, target: Target
+) -> None:
+    torch = target.build or target.key.torch
+    answer: dict[str, Any] = {"torch": torch, "backend": options.name, "packages": list(target.key.extras)}
+    answer["cells"] = [one.as_dict(_reproduce(one.cell, target, options)) for one in answers]
+    answer |= {"groups": counts(answers), "components": by_component(answers), "demands": by_demand(answers)}
+    if differences is not None:
+        answer["differences"] = [one.as_dict() for one in differences]
+    print_json(answer)
 
 
 def _print(answers: Sequence[Answer], options: Options, target: Target) -> None:
@@ -275,15 +334,12 @@ def _read_baseline(options: Options) -> list[Accepted] | None:
     return load_accepted(options.baseline)
 
 
-def _compare_with_baseline(options: Options, known: list[Accepted], answers: Sequence[Answer], path: Path) -> bool:
-    """Show what differs, and write the file if asked to; whether anything differs."""
-    records = {
-        one.cell.key: one.record for one in answers if one.record is not None and one.group is not Group.NOT_CLAIMED
-    }
-    found = base.differences(known, records, _today())
-    text = ""
+def _show_differences(found: Sequence[Difference], options: Options, answers: Sequence[Answer], cells: int) -> None:
+    """Print what differs from the baseline in the form asked for, and say how much it is."""
+    name, text = options.baseline, ""
     if options.diff == "markdown":
-        text = base.as_markdown(found, {one.cell.case.id: one.cell.case.issue for one in answers})
+        issues = {one.cell.case.id: one.cell.case.issue for one in answers}
+        text = base.as_markdown(found, issues) if found else f"Nothing differs from `{name}`."
     elif options.diff == "annotations":
         places = {
             (one.cell.case.id, one.cell.check.name): (one.cell.case.path.as_posix(), one.cell.check.line)
@@ -291,15 +347,13 @@ def _compare_with_baseline(options: Options, known: list[Accepted], answers: Seq
         }
         text = base.as_annotations(found, places)
     elif found:
-        text = f"\nagainst {path} ({len(found)})\n{base.as_text(found)}"
+        text = f"\nagainst {name} ({len(found)})\n{base.as_text(found)}"
     if text and not options.json:
         print(text)
-    say(f"{path}: {len(found)} of {len(records)} cells differ" if found else f"{path}: nothing differs")
-    if options.update_baseline:
-        base.write_baseline(path, base.updated(known, records))
-        say(f"{path}: written")
-        return False
-    return bool(found)
+    say(f"{name}: {len(found)} of {cells} cells differ" if found else f"{name}: nothing differs")
+    broken = sum(one.record is None or one.record["outcome"] == Outcome.ERROR for one in answers)
+    if broken:
+        say(f"{name}: {broken} cells could not be measured, and are neither new nor gone")
 
 
 def _today() -> date:

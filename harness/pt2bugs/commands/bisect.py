@@ -267,7 +267,7 @@ def _documented(one: Transition[str], history: CheckHistory) -> tuple[str, bool]
 
 def _reproduce(cell: Cell, release: str, options: Options) -> str:
     extras = one_shape(options, options.backend).key.extras
-    words = reproduction(cell.key, release, extras, options.imports, options.not_claimed, options.packages)
+    words = reproduction(cell.key, release, extras, options.own_words)
     for option, values in (
         ("--index", [options.index] if options.index else []),
         ("--find-links", options.find_links),

@@ -6,9 +6,13 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pt2bugs.case.words import COMPONENTS, DEMANDS, SYMPTOMS, Verdict
 from pt2bugs.envs.size import parse_size
+
+if TYPE_CHECKING:
+    from pt2bugs.backends.reach import OwnWords
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,11 +53,19 @@ class EnvironmentOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class BackendOptions(EnvironmentOptions):
-    """How the backends asked for are reached: packages to install, modules to import, what they do not claim to do."""
+    """How a backend is reached: packages to install, modules to import, what it does not claim to do, its device."""
 
     packages: Sequence[str] = ()
     imports: Sequence[str] = ()
     not_claimed: Sequence[str] = ()
+    on: str = ""
+
+    @property
+    def own_words(self) -> OwnWords:
+        """The same for the room that knows backends."""
+        from pt2bugs.backends.reach import OwnWords
+
+        return OwnWords(tuple(self.packages), tuple(self.imports), tuple(self.not_claimed), self.on)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,6 +217,9 @@ def add_backend(parser: argparse.ArgumentParser) -> None:
         choices=DEMANDS,
         metavar="WORD",
         help=f"what it does not claim to do: {', '.join(DEMANDS)}",
+    )
+    group.add_argument(
+        "--on", default="", metavar="DEVICE", help="the device it compiles for, which replaces the CPU in its cells"
     )
 
 

@@ -13,7 +13,7 @@ from pt2bugs.case.corpus import Selection, brought, find_case_files, is_case_fil
 from pt2bugs.case.model import Case, Check
 from pt2bugs.case.program import did_you_mean
 from pt2bugs.commands.console import warn
-from pt2bugs.commands.options import ResultsOptions, SelectionOptions
+from pt2bugs.commands.options import BackendOptions, ResultsOptions, SelectionOptions
 from pt2bugs.errors import InputError, NothingSelected
 from pt2bugs.remembered import remembered
 
@@ -196,13 +196,13 @@ def select_cells(options: SelectionOptions, cases: Sequence[Case]) -> list[Cell]
     Raises:
         NothingSelected: no selected check runs there.
     """
-    from pt2bugs.backends.reach import on_its_device, special_reaches
+    from pt2bugs.backends.reach import OwnWords, on_its_device, special_reaches
     from pt2bugs.case.cells import cells_of
 
     devices, backends = tuple(options.device), tuple(options.backend)
-    cells = on_its_device(
-        (cell for case in cases for cell in cells_of(case, devices, backends)), special_reaches(backends)
-    )
+    said = options.own_words if isinstance(options, BackendOptions) else OwnWords()
+    reaches = special_reaches(backends, said)
+    cells = on_its_device((cell for case in cases for cell in cells_of(case, devices, backends)), reaches)
     if not cells:
         words = " ".join([*(f"--device {d}" for d in devices), *(f"--backend {b}" for b in backends)])
         raise NothingSelected(f"nothing selected: no check of the selected cases runs on {words}")

@@ -122,7 +122,7 @@ def shapes_for(options: EnvironmentOptions, backends: Sequence[str]) -> list[Sha
 
     extras = known_extras(options.extra)
     own = options if isinstance(options, BackendOptions) else BackendOptions()
-    special = special_reaches(backends, own.packages, own.imports, own.not_claimed)
+    special = special_reaches(backends, own.own_words)
     others = frozenset(special)
     shapes = [Shape(extras, others)] if not backends or set(backends) - others else []
     for reach in special.values():
