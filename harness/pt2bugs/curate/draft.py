@@ -42,7 +42,8 @@ def name_of(word: str) -> Name:
     Raises:
         InputError: it is none of them.
     """
-    if word.isascii() and word.isdigit():
+    if word.isascii() and word.removeprefix("#").isdigit():
+        word = word.removeprefix("#")
         return Name(f"pytorch_{word}", f"https://github.com/pytorch/pytorch/issues/{word}")
     if found := _ISSUE.fullmatch(word):
         repo = re.sub(r"\W", "_", found["repo"].lower())
