@@ -23,7 +23,7 @@ from pt2bugs.results.journal import journal_files, read_journal
 from pt2bugs.results.matrix import CellKey, cell_key, public_or_empty
 from pt2bugs.results.record import Record
 from pt2bugs.triage.answer import KnownBugs
-from pt2bugs.triage.match import IDENTITY, Match
+from pt2bugs.triage.match import IDENTITY, Match, is_refusal
 from pt2bugs.triage.ordinary import own_words
 from pt2bugs.triage.signatures import Signature, Signatures
 
@@ -64,9 +64,11 @@ _PYTHONS = frozenset({"AttributeError", "IndexError", "KeyError", "NameError", "
 _WRAPPER = re.compile(r"^torch/_dynamo/eval_frame\.py:\d+ (?:_fn|compile_wrapper)$")
 
 
-def kind_of(record: Record) -> str:
+def kind_of(record: Record, bug: Bug) -> str:
     """What there is to recognize the failure by."""
     if record["outcome"] == Outcome.RAISE:
+        if is_refusal(bug):
+            return "refused in the words of an ordinary mistake"
         # Below Dynamo's wrapper there is only the program, whose own mistake this may be.
         is_programs = record["error_type"] in _PYTHONS and _WRAPPER.match(record["frame"])
         return "raised in the compiled program" if is_programs else "raised inside torch"
@@ -88,7 +90,7 @@ def texts_of(records: Iterable[Record], known: KnownBugs) -> list[Text]:
     texts = (
         Text(
             record["case"],
-            kind_of(record),
+            kind_of(record, bug),
             text_of(record, bug),
             (record["case"], bug.line, signature),
             public_or_empty(record["torch"]),

@@ -181,7 +181,7 @@ class Matcher:
         if bug.output and not is_ordinary(bug.output):
             return bug.identity
         # A documented frame may be a whole folder. The journal knows which frames are those of this bug alone.
-        if _is_refusal(bug):
+        if is_refusal(bug):
             return ""
         return f"{what} from its torch frames" if agree or (bug.frame and not is_seen) else ""
 
@@ -265,7 +265,7 @@ class Matcher:
         return found
 
 
-def _is_refusal(bug: Bug) -> bool:
+def is_refusal(bug: Bug) -> bool:
     """Whether torch says this on purpose to whoever made a mistake; to a backend, a correct program led."""
     name = (bug.error or "").rpartition(".")[2]
     return name not in _OF_A_BACKEND and (name == "UserError" or bool(bug.match and is_mistake(bug.match)))

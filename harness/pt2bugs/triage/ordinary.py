@@ -170,7 +170,8 @@ _USER_CODE = re.compile(
 )
 _HINTS = re.compile(
     r"^(?:Set TORCH|You can suppress|    import torch|    torch\._dynamo\.config\.suppress|For even more developer"
-    r"|(?:\s*)Please (?:report|file)|Exception raised from |frame #\d+|While executing |\[\.\.\. \d+ characters left"
+    r"|(?:\s*)Please (?:report|file)|Exception raised from |frame #\d+:(?! at::)|While executing "
+    r"|\[\.\.\. \d+ characters left"
     r"|GraphModule: |Hint: enable anomaly)[^\n]*$",
     re.MULTILINE,
 )
