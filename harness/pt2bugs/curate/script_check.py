@@ -20,6 +20,10 @@ from pt2bugs.curate.script_oracle import draws, with_oracle
 from pt2bugs.curate.script_shape import free_names, global_names, is_compile, straightened, undefined_names
 from pt2bugs.errors import InputError
 
+_MODULES = (
+    "collections", "contextlib", "copy", "dataclasses", "functools", "itertools", "math", "operator", "os", "random",
+    "sys", "types", "typing", "warnings",
+)  # fmt: skip
 _USUAL = {
     "torch": "import torch",
     "nn": "import torch.nn as nn",
@@ -28,7 +32,12 @@ _USUAL = {
     "numpy": "import numpy",
     "Tensor": "from torch import Tensor",
     "Dim": "from torch.export import Dim",
-    **{name: f"import {name}" for name in ("copy", "functools", "itertools", "math", "os", "random", "warnings")},
+    "dynamo": "import torch._dynamo as dynamo",
+    "fx": "import torch.fx as fx",
+    **{name: f"import {name}" for name in _MODULES},
+    **{
+        name: f"from typing import {name}" for name in ("Any", "Callable", "Dict", "List", "Optional", "Tuple", "Union")
+    },
 }
 """What the names of the community mean where a script was copied without its imports."""
 _CUDA = re.compile(r"^cuda(?::0)?$")
