@@ -268,7 +268,7 @@ def test_told_nothing_it_waits_outside_the_corpus(folder: Path, capsys: pytest.C
     assert main(["new", "7", "--from", "script.py"]) == 0
     path = Path("pytorch_7.py")
     texts = [problem.text for problem in problems_of(path)]
-    assert sum("is to be filled in" in text for text in texts) == 4
+    assert sum("is to be filled in" in text for text in texts) == 5
     assert not any("needs" in text for text in texts), "what is marked is not told twice"
     capsys.readouterr()
     assert main(["check", "pytorch_7.py", "--no-run"]) == 2
@@ -310,8 +310,8 @@ def test_watch_shows_all_problems_and_ends_when_there_are_none(folder: Path) -> 
         first = process.stdout.readline()
         assert first.startswith(f"{path}: header: neither a [[tool.pt2bugs.bug]] entry")
         text = path.read_text().replace("# devices", "# guard = true\n# devices")
-        said = "It adds two.\nThen it adds one.\nIt should add one."
-        path.write_text(text.replace(f"{MARK}: why it happens, in the field's terms; what correct behaviour is", said))
+        text = text.replace(f"{MARK}: why it happens, in the field's terms", "It adds two.")
+        path.write_text(text.replace(f"{MARK}: what correct behaviour is", "Correct: it adds one."))
         rest = process.stdout.read()
         assert process.wait() == 0
     assert rest.splitlines()[-1] == "1 files: no problem"

@@ -134,7 +134,8 @@ def _doc(draft: Draft, name: Name) -> str:
     said = " ".join(draft.doc.split()).replace("\\", "\\\\").replace('"""', "'''")
     lines = _wrapped(said) if said else []
     lines += [
-        f"{MARK}: why it happens, in the field's terms; what correct behaviour is",
+        f"{MARK}: why it happens, in the field's terms",
+        f"{MARK}: what correct behaviour is",
         f"Source: issue {name.issue.rpartition('/')[2]}." if name.issue else f"Source: {MARK}: where it is documented",
     ]
     return '"""' + "\n".join(lines) + '\n"""'
