@@ -153,6 +153,8 @@ class Matcher:
         words = " and ".join(
             part for part in ("a like message" if likeness else "", "the same torch frames" if agree else "") if part
         )
+        if fits and is_refusal(bug):
+            words = "its message, which torch gives for ordinary mistakes too"
         return Match(known.case, SIMILAR, round(0.89 * score, 3), words or "a like failure", bug)
 
     # --- identity ---
