@@ -24,7 +24,7 @@ from pt2bugs.results.matrix import CellKey, cell_key, public_or_empty
 from pt2bugs.results.record import Record
 from pt2bugs.triage.answer import KnownBugs
 from pt2bugs.triage.match import IDENTITY, Match, is_refusal
-from pt2bugs.triage.ordinary import own_words
+from pt2bugs.triage.ordinary import is_ordinary, own_words
 from pt2bugs.triage.signatures import Signature, Signatures
 
 
@@ -67,7 +67,7 @@ _WRAPPER = re.compile(r"^torch/_dynamo/eval_frame\.py:\d+ (?:_fn|compile_wrapper
 def kind_of(record: Record, bug: Bug) -> str:
     """What there is to recognize the failure by."""
     if record["outcome"] == Outcome.RAISE:
-        if is_refusal(bug):
+        if is_refusal(bug) and is_ordinary(bug.match or ""):
             return "refused in the words of an ordinary mistake"
         # Below Dynamo's wrapper there is only the program, whose own mistake this may be.
         is_programs = record["error_type"] in _PYTHONS and _WRAPPER.match(record["frame"])
