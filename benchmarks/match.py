@@ -42,10 +42,19 @@ class Text:
     release: str = ""
 
 
+def of_a_reader(message: str, case: str) -> str:
+    """A message as the program of somebody else gives it: its file, its lines, its names."""
+    own_line = re.compile(
+        rf'(?P<place>File "[^"\n]*\b{re.escape(case)}\.py", line \d+, in )\S+\n(?P<indent>[ \t]+)\S.*'
+    )
+    message = own_line.sub(r"\g<place>step\n\g<indent>y = self.step(x)", message)
+    return message.replace(f"{case}.py", "train.py").replace(f"pt2bugs_case_{case}", "__main__").replace(case, "mine")
+
+
 def text_of(record: Record, bug: Bug | None = None) -> str:
     """A journal line as Python prints the failure: the torch frames that were kept, the type, the message.
 
-    What the program printed before it stands there only where the bug is documented by it.
+    The program is that of somebody else. What it printed before stands there only where the bug is documented by it.
     """
     if record["outcome"] == Outcome.CRASH:
         return f"{record['output_tail']}\nFatal Python error: the process died by {record['signal']}\n"
@@ -56,7 +65,8 @@ def text_of(record: Record, bug: Bug | None = None) -> str:
         place, _, function = frame.partition(" ")
         file, _, line = place.rpartition(":")
         lines.append(f'  File "site-packages/{file}", line {line}, in {function}')
-    end = f"{record['error_type']}: {record['message']}" if record["message"] else record["error_type"]
+    message = of_a_reader(record["message"], record["case"])
+    end = f"{record['error_type']}: {message}" if message else record["error_type"]
     return "\n".join([*lines, end]) + "\n"
 
 

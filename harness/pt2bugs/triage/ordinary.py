@@ -52,7 +52,6 @@ MISTAKES = (
     "data dependent operator: aten._local_scalar_dense.default; to enable, set capture_scalar_outputs to True",
     "Dynamic shape operator: aten.nonzero.default; to enable, set capture_dynamic_output_shape_ops = True",
     "call_function BuiltinVariable(print) [ConstantVariable(str)] {}",
-    "Unsupported: call_method UserDefinedObjectVariable(count) __next__ [] {}",
     "call_function UserDefinedClassVariable() [] {}",
     "call_method UserDefinedObjectVariable(Model) forward [TensorVariable()] {}",
     "call_function UserDefinedObjectVariable(Model) [TensorVariable()] {}",
