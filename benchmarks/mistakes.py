@@ -83,7 +83,6 @@ SHORT: dict[str, Mistake] = {
     "dimensions_of_an_expand": lambda: compiled(lambda a: a.expand(3), backend="aot_eager")(ones(2, 3)),
     "dimensions_of_a_copy": lambda: compiled(lambda a, b: b.copy_(a), backend="aot_eager")(ones(2, 3), ones(3)),
     "dimensions_of_a_copy_in_eager": lambda: ones(3).copy_(ones(2, 3)),
-    "size_of_an_out_argument": lambda: whole(lambda a, b: torch.add(a, a, out=b))(ones(8), ones(4)),
     "dimension_that_is_not_there": lambda: compiled(lambda x: x.sum(dim=5))(ones(2)),
     "dimension_that_is_not_there_in_eager": lambda: ones(2).sum(dim=5),
     "index_of_an_embedding": lambda: compiled(
@@ -136,9 +135,9 @@ SHORT: dict[str, Mistake] = {
     "shapes_of_a_dict_for_a_tuple": lambda: torch.export.export(
         Module(lambda x: x[0]), ((ones(2), ones(2)),), dynamic_shapes=(({"x": {0: torch.export.Dim("a")}},),)
     ),
-    "cond_of_other_shapes": lambda: whole(lambda x: torch.cond(x.sum() > 0, lambda y: y[:1], lambda y: y - 1, (x,)))(
-        ones(2)
-    ),
+    "cond_of_other_shapes": lambda: whole(
+        lambda x: torch.cond(x.sum() > 0, lambda y: y[:1] + 1, lambda y: y - 1, (x,))
+    )(ones(2)),
 }
 
 

@@ -71,6 +71,7 @@ MISTAKES = (
     "Cannot find a working triton installation.",
     "Unexpectedly found a <class 'torch.Tensor'> in the outputs.",
     "Detected mismatch between the structure of `inputs` and `dynamic_shapes`: `inputs` has 2 elements",
+    "Encountered aliasing during higher order op tracing",
     "Node type mismatch; expected <class 'tuple'>, but got <class 'dict'>.",
     "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override "
     "the setup_context staticmethod.",
@@ -141,7 +142,6 @@ SHARED = (
     "Guard check failed",
     "Guard failed on the same frame it was created. This is a bug - please create an issue.",
     "JIT compilation failed",
-    "Encountered aliasing during higher order op tracing",
     'isIntList() INTERNAL ASSERT FAILED at "ivalue_inl.h":1, please report a bug to PyTorch. Expected IntList',
     "TensorVariable() is not a constant",
     "Cannot construct `ConstantVariable` for value of type <class 'torch._dynamo.variables.tensor.TensorVariable'>.",
