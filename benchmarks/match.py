@@ -3,57 +3,85 @@
 python benchmarks/match.py                       the journal
 python benchmarks/match.py --others DIR          and the outputs (*.txt) of other programs, of which none is known
 python benchmarks/match.py --texts DIR           and outputs of which each is the case that its file is named after
-python benchmarks/match.py --every 10            of every tenth failure, on a machine that has other things to do
+python benchmarks/match.py --every 10            of every tenth distinct failure, where the machine has other work
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import time
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from measure import ROOT, talk
 from pt2bugs.case.corpus import load_cases
+from pt2bugs.case.model import Bug, Case
 from pt2bugs.case.words import Outcome
 from pt2bugs.results.journal import journal_files, read_journal
-from pt2bugs.results.matrix import public_or_empty
+from pt2bugs.results.matrix import CellKey, cell_key, public_or_empty
 from pt2bugs.results.record import Record
 from pt2bugs.triage.answer import KnownBugs
-from pt2bugs.triage.match import IDENTITY, Match
-from pt2bugs.triage.ordinary import own_words
-from pt2bugs.triage.signatures import Signatures
+from pt2bugs.triage.match import IDENTITY, Match, is_refusal
+from pt2bugs.triage.ordinary import is_ordinary, own_words
+from pt2bugs.triage.signatures import Signature, Signatures
 
 
 @dataclass(frozen=True)
 class Text:
-    """A failure as it would be pasted, the case that it is ("" for none), and what kind of failure it is."""
+    """A failure as it would be pasted, the case that it is ("" for none), and what kind of failure it is.
+
+    `failure` is the same for the texts of one distinct failure: those that differ in numbers, addresses and lines only.
+    """
 
     case: str
     kind: str
     text: str
+    failure: Hashable = None
+    release: str = ""
 
 
-def text_of(record: Record) -> str:
-    """A journal line as Python prints the failure: the torch frames that were kept, the type, the message."""
+def of_a_reader(message: str, case: str) -> str:
+    """A message as the program of somebody else gives it: its file, its lines, its names."""
+    own_line = re.compile(
+        rf'(?P<place>File "[^"\n]*\b{re.escape(case)}\.py", line \d+, in )\S+\n(?P<indent>[ \t]+)\S.*'
+    )
+    message = own_line.sub(r"\g<place>step\n\g<indent>y = self.step(x)", message)
+    return message.replace(f"{case}.py", "train.py").replace(f"pt2bugs_case_{case}", "__main__").replace(case, "mine")
+
+
+def text_of(record: Record, bug: Bug | None = None) -> str:
+    """A journal line as Python prints the failure: the torch frames that were kept, the type, the message.
+
+    The program is that of somebody else. What it printed before stands there only where the bug is documented by it.
+    """
     if record["outcome"] == Outcome.CRASH:
         return f"{record['output_tail']}\nFatal Python error: the process died by {record['signal']}\n"
     frames = [frame for frame in (record["frame"], *record.get("frames", [])) if frame]
-    lines = ["Traceback (most recent call last):", '  File "program.py", line 1, in <module>', "    main()"]
+    lines = [record["output_tail"]] if bug is not None and bug.output else []
+    lines += ["Traceback (most recent call last):", '  File "program.py", line 1, in <module>', "    main()"]
     for frame in reversed(frames):
         place, _, function = frame.partition(" ")
         file, _, line = place.rpartition(":")
         lines.append(f'  File "site-packages/{file}", line {line}, in {function}')
-    end = f"{record['error_type']}: {record['message']}" if record["message"] else record["error_type"]
+    message = of_a_reader(record["message"], record["case"])
+    end = f"{record['error_type']}: {message}" if message else record["error_type"]
     return "\n".join([*lines, end]) + "\n"
 
 
-def kind_of(record: Record) -> str:
+_PYTHONS = frozenset({"AttributeError", "IndexError", "KeyError", "NameError", "TypeError", "ZeroDivisionError"})
+_WRAPPER = re.compile(r"^torch/_dynamo/eval_frame\.py:\d+ (?:_fn|compile_wrapper)$")
+
+
+def kind_of(record: Record, bug: Bug) -> str:
     """What there is to recognize the failure by."""
     if record["outcome"] == Outcome.RAISE:
-        return "raised inside torch"
+        if is_refusal(bug) and is_ordinary(bug.match or ""):
+            return "refused in the words of an ordinary mistake"
+        # Below Dynamo's wrapper there is only the program, whose own mistake this may be.
+        is_programs = record["error_type"] in _PYTHONS and _WRAPPER.match(record["frame"])
+        return "raised in the compiled program" if is_programs else "raised inside torch"
     if record["outcome"] == Outcome.WRONG:
         return (
             "wrong result, in the check's own words" if own_words(record["message"]) else "wrong result, assert_close"
@@ -62,24 +90,52 @@ def kind_of(record: Record) -> str:
 
 
 def texts_of(records: Iterable[Record], known: KnownBugs) -> list[Text]:
-    """Every distinct failure of the journal that is a documented bug."""
-    found = {}
+    """Every failure of the journal that is a documented bug: of each cell the newest, each text of a release once."""
+    newest: dict[CellKey, tuple[Record, Bug, Signature]] = {}
     for record in records:
-        if known.signatures.documented(record) is not None:
-            text = Text(record["case"], kind_of(record), text_of(record))
-            found[text] = None
-    return list(found)
+        found = known.signatures.documented(record)
+        key = cell_key(record)
+        if found is not None and (key not in newest or record["started"] >= newest[key][0]["started"]):
+            newest[key] = (record, *found)
+    texts = (
+        Text(
+            record["case"],
+            kind_of(record, bug),
+            text_of(record, bug),
+            (record["case"], bug.line, signature),
+            public_or_empty(record["torch"]),
+        )
+        for record, bug, signature in newest.values()
+    )
+    return list(dict.fromkeys(texts))
+
+
+def every_nth(texts: Sequence[Text], every: int) -> list[Text]:
+    """All texts of every Nth distinct failure."""
+    chosen = set(list(dict.fromkeys(text.failure for text in texts))[::every])
+    return [text for text in texts if text.failure in chosen]
 
 
 def first_matches(known: KnownBugs, text: str) -> list[Match]:
     return [match for one in known.recognize(text) for match in one.matches]
 
 
+@dataclass
+class Answer:
+    """What the texts of a distinct failure were taken for; `known`, `first` and `listed` only if every one was."""
+
+    known: bool = True
+    first: bool = True
+    listed: bool = True
+    wrong: bool = False
+
+
 class Tally:
-    """Counts of one kind of failure."""
+    """Answers to one kind of failure."""
 
     def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
+        self.answers: dict[Hashable, Answer] = {}
+        self.texts = self.known_texts = 0
         self.wrong: list[str] = []
 
     def add(self, known: KnownBugs, text: Text) -> None:
@@ -87,17 +143,20 @@ class Tally:
         group = known.signatures.bugs[text.case].group if text.case else ""
         same = {id_ for id_, bug in known.signatures.bugs.items() if bug.group == group}
         said = [match for match in matches if match.kind == IDENTITY]
-        right = [match for match in said if match.case.id in same]
-        self.counts["all"] += 1
-        self.counts["known"] += bool(right)
-        self.counts["first"] += bool(matches) and matches[0].case.id in same
-        self.counts["listed"] += any(match.case.id in same for match in matches)
+        is_right = any(match.case.id in same for match in said)
         others = sorted({match.case.id for match in said} - same)
-        is_wrong = bool(others) and not right
-        self.counts["wrong"] += is_wrong
-        self.counts["several"] += bool(others) and bool(right)
-        if is_wrong:
+        answer = self.answers.setdefault(text.failure or len(self.answers), Answer())
+        answer.known &= is_right
+        answer.first &= bool(matches) and matches[0].case.id in same
+        answer.listed &= any(match.case.id in same for match in matches)
+        self.texts += 1
+        self.known_texts += is_right
+        if others and not is_right:
+            answer.wrong = True
             self.wrong.append(f"{text.case or 'other'}: called {', '.join(others)}")
+
+    def count(self, name: str) -> int:
+        return sum(getattr(answer, name) for answer in self.answers.values())
 
 
 def tally(pairs: Iterable[tuple[KnownBugs, Text]]) -> dict[str, Tally]:
@@ -109,28 +168,29 @@ def tally(pairs: Iterable[tuple[KnownBugs, Text]]) -> dict[str, Tally]:
 
 def show(title: str, tallies: dict[str, Tally]) -> None:
     print(f"\n{title}\n")
-    print("| failures | texts | known | its case first | its case listed | known as another only |")
-    print("| --- | --- | --- | --- | --- | --- |")
+    print("| failures | distinct | known | its case first | its case listed | known as another only | texts | known |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for kind, one in sorted(tallies.items()):
-        counts = one.counts
-        part = f"{counts['known']} ({counts['known'] / counts['all']:.0%})"
-        print(f"| {kind} | {counts['all']} | {part} | {counts['first']} | {counts['listed']} | {counts['wrong']} |")
+        count, known = len(one.answers), one.count("known")
+        parts = f"{known} ({known / count:.0%}) | {one.count('first')} | {one.count('listed')} | {one.count('wrong')}"
+        texts = f"{one.texts} | {one.known_texts} ({one.known_texts / one.texts:.0%})"
+        print(f"| {kind} | {count} | {parts} | {texts} |")
     for one in tallies.values():
         for words in sorted(set(one.wrong)):
             talk(f"wrong: {words}")
 
 
 def left_out(
-    records: Sequence[Record], cases: Sequence, whole: KnownBugs, every: int
+    records: Sequence[Record], cases: Sequence[Case], texts: Sequence[Text]
 ) -> Iterator[tuple[KnownBugs, Text]]:
     """Failures of each release, with the journal of all the others."""
-    for release in sorted({public_or_empty(record["torch"]) for record in records}):
+    for release in sorted({text.release for text in texts}):
         known = KnownBugs(
             Signatures(cases, (record for record in records if public_or_empty(record["torch"]) != release))
         )
-        ours = [record for record in records if public_or_empty(record["torch"]) == release]
-        for text in texts_of(ours, whole)[::every]:
-            yield known, text
+        for text in texts:
+            if text.release == release:
+                yield known, text
 
 
 def files(folder: Path, kind: str, *, is_known: bool) -> list[Text]:
@@ -147,19 +207,18 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=ROOT / "results")
     parser.add_argument("--others", type=Path, action="append", default=[], help="outputs that are no known bug")
     parser.add_argument("--texts", type=Path, action="append", default=[], help="outputs of known bugs")
-    parser.add_argument("--every", type=int, default=1, help="take every Nth failure only")
+    parser.add_argument("--every", type=int, default=1, help="take every Nth distinct failure only")
     parser.add_argument("--whole", action="store_true", help="only by the whole journal, no release left out")
     options = parser.parse_args()
     cases = load_cases([options.cases], talk)
     records = list(read_journal(journal_files(options.results / "journal", talk), talk))
     known = KnownBugs(Signatures(cases, records))
-    texts = texts_of(records, known)[:: options.every]
+    texts = every_nth(texts_of(records, known), options.every)
     began = time.perf_counter()
     show("Every distinct failure of the journal, by the whole journal", tally((known, text) for text in texts))
     talk(f"{(time.perf_counter() - began) / max(1, len(texts)) * 1000:.1f} ms for each text")
     if not options.whole:
-        pairs = left_out(records, cases, known, options.every)
-        show("Failures of each release, by the journal of the others", tally(pairs))
+        show("Failures of each release, by the journal of the others", tally(left_out(records, cases, texts)))
     for folder in options.texts:
         show(
             f"Outputs of known bugs, {folder.name}",

@@ -64,6 +64,30 @@ BUGS: dict[str, dict[str, Any]] = {
         "reduction range 0\n  target: aten.glorp.default",
         "frames": ["torch/_inductor/lowering.py:7 glorp"],
     },
+    "pytorch_6": {
+        "title": "A correct expand is refused",
+        "component": "fake-tensor",
+        "bug": {
+            "outcome": "raise",
+            "error": "torch._dynamo.exc.TorchRuntimeError",
+            "match": "expand: the requested shape has too few dimensions",
+        },
+        "message": "Failed running call_method expand: expand: the requested shape has too few dimensions!",
+        "frames": [f"torch/_refs/__init__.py:{line} {name}" for line, name in enumerate(("quux", "corge", "expand"))],
+    },
+    "pytorch_7": {
+        "title": "The backend prints what it cannot do",
+        "component": "backend",
+        "bug": {
+            "outcome": "raise",
+            "error": BACKEND_FAILED,
+            "match": "JIT compilation failed",
+            "output": "xyzzy cannot be legalized",
+        },
+        "message": "backend='xyzzy' raised:\nRuntimeError: JIT compilation failed. See diagnostics.",
+        "frames": ["torch/_dynamo/output_graph.py:7 call_user_compiler"],
+        "output": "error: xyzzy cannot be legalized\n",
+    },
 }
 PROGRAMS = {
     "pytorch_3": "def flipped(x):\n    return torch.flip(x.transpose(0, 1), (0,)).sum(dim=1)\n\n",

@@ -137,9 +137,78 @@ def test_a_call_that_nobody_looks_at_is_compared_with_eager() -> None:
     )
 
 
+def test_every_call_that_nobody_looks_at_is_compared() -> None:
+    program = body("""
+        import torch
+        @torch.compile
+        def f(x):
+            return x + flag
+        flag = 1
+        f(torch.ones(1))
+        flag = 2
+        f(torch.ones(1))
+    """)
+    assert program.count("torch.testing.assert_close(actual, expected)") == 2
+    assert program.count("expected = f(torch.ones(1))") == 2
+    assert program.index("flag = 2") < program.rindex("expected = f(")
+
+
+def test_a_function_that_draws_gets_its_seed_before_either_call() -> None:
+    program = body("""
+        import torch
+        def f(x):
+            return x + torch.rand(3)
+        torch.compile(f)(torch.ones(3))
+    """)
+    assert program.count("torch.manual_seed(0)\n") == 2
+
+
+def test_of_a_function_that_gives_nothing_the_arguments_are_compared() -> None:
+    program = body("""
+        import torch
+        def f(x):
+            x.add_(1)
+        x = torch.ones(1)
+        torch.compile(f)(x)
+    """)
+    assert "expected, actual = [copy.deepcopy(x)], [x]\n    f(*expected)\n" in program
+    assert "torch.testing.assert_close(actual, expected)" in program
+
+
+def test_a_fragment_of_a_test_suite() -> None:
+    found = draft("""
+            def test_it(self):
+                def f(x):
+                    return x + 1
+                self.assertEqual(torch.compile(f)(torch.ones(1)), f(torch.ones(1)))
+                self.assertTrue(Dim)
+                unknown(f)
+    """)
+    program = found.program("test_it")
+    assert "import torch\nfrom torch.export import Dim\n" in program
+    assert "torch.testing.assert_close(torch.compile(f, backend=backend)(torch.ones(1)), f(torch.ones(1)))" in program
+    assert "assert Dim\n" in program
+    assert f"# {MARK}: the script does not say what unknown is" in program
+    assert "self" not in program
+
+
+def test_what_was_printed_stays_where_it_was() -> None:
+    program = body("""
+        import torch
+        def f(x):
+            return x
+        print(f(1))
+        x = 2
+        print(f(x))
+    """)
+    assert program.index("    f(1)\n") < program.index("x = 2") < program.index("    f(x)\n")
+    assert program.count(MARK) == 2
+
+
 @pytest.mark.parametrize(
     "source",
     [
+        "import torch\nfor x in range(3):\n    print(torch.ones(x))\n",
         "import torch\nx = torch.ones(1)\nprint(torch.compile(torch.sin, dynamic=True))\n",
         "import torch\ntry:\n    torch.compile(f)(1)\nexcept Exception as error:\n    print(error)\n",
     ],
@@ -199,7 +268,7 @@ def test_told_nothing_it_waits_outside_the_corpus(folder: Path, capsys: pytest.C
     assert main(["new", "7", "--from", "script.py"]) == 0
     path = Path("pytorch_7.py")
     texts = [problem.text for problem in problems_of(path)]
-    assert sum("is to be filled in" in text for text in texts) == 4
+    assert sum("is to be filled in" in text for text in texts) == 5
     assert not any("needs" in text for text in texts), "what is marked is not told twice"
     capsys.readouterr()
     assert main(["check", "pytorch_7.py", "--no-run"]) == 2
@@ -241,8 +310,8 @@ def test_watch_shows_all_problems_and_ends_when_there_are_none(folder: Path) -> 
         first = process.stdout.readline()
         assert first.startswith(f"{path}: header: neither a [[tool.pt2bugs.bug]] entry")
         text = path.read_text().replace("# devices", "# guard = true\n# devices")
-        said = "It adds two.\nThen it adds one.\nIt should add one."
-        path.write_text(text.replace(f"{MARK}: why it happens, in the field's terms; what correct behaviour is", said))
+        text = text.replace(f"{MARK}: why it happens, in the field's terms", "It adds two.")
+        path.write_text(text.replace(f"{MARK}: what correct behaviour is", "Correct: it adds one."))
         rest = process.stdout.read()
         assert process.wait() == 0
     assert rest.splitlines()[-1] == "1 files: no problem"

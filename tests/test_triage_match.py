@@ -6,7 +6,8 @@ import pytest
 from known_bugs import BACKEND_FAILED, INTERNAL, UNSUPPORTED, write_known_bugs
 from pt2bugs.results.matrix import Results
 from pt2bugs.triage.answer import KnownBugs
-from pt2bugs.triage.match import IDENTITY, SIMILAR, Match
+from pt2bugs.triage.match import IDENTITY, SIMILAR, Match, _is_in
+from pt2bugs.triage.ordinary import is_mistake, is_ordinary
 from pt2bugs.triage.signatures import Signatures
 from pt2bugs.triage.wording import words_of
 
@@ -74,6 +75,43 @@ def test_a_silent_failure_is_known_by_its_frames(known: KnownBugs) -> None:
     assert kinds(known, traceback(INTERNAL)) == {}
 
 
+def test_what_torch_refuses_on_purpose_is_not_known_by_the_frames_that_refuse(known: KnownBugs) -> None:
+    frames = [f"torch/_refs/__init__.py:{line} {name}" for line, name in enumerate(("expand", "corge", "quux"))]
+    end = "torch._dynamo.exc.TorchRuntimeError: Failed running call_method expand: expand: the requested shape has too"
+    assert kinds(known, traceback(f"{end} few dimensions!", *frames)) == {"pytorch_6": SIMILAR}
+
+
+def test_what_was_printed_before_tells(known: KnownBugs) -> None:
+    text = traceback(
+        f"{BACKEND_FAILED}: backend='xyzzy' raised:\nRuntimeError: JIT compilation failed. See diagnostics."
+    )
+    assert kinds(known, f"error: xyzzy cannot be legalized\n{text}") == {"pytorch_7": IDENTITY}
+    assert kinds(known, text) == {"pytorch_7": SIMILAR}
+    other = traceback("ValueError: of its own")
+    assert IDENTITY not in {
+        match.kind
+        for one in known.recognize(f"error: xyzzy cannot be legalized\n{other}{text}")
+        for match in one.matches
+    }
+
+
+def test_blanks_at_the_ends_of_lines_are_lost_on_the_way() -> None:
+    assert _is_in(r"AssertionError: \s*target: aten", "AssertionError:\n  target: aten.add")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "mistake", "ordinary"),
+    [
+        (r"modified by an inplace operation: \[torch\.FloatTensor \[2\]\] is at version 7", True, True),
+        (r"size of tensor a \(0\) must match the size of tensor b \(12\)", True, True),
+        (r"Node add\w* was invalid, but is output", False, True),
+        (r"[0-9]+ frobnications are too few", False, False),
+    ],
+)
+def test_ordinary_patterns_numbers_aside(pattern: str, mistake: bool, ordinary: bool) -> None:
+    assert (is_mistake(pattern), is_ordinary(pattern)) == (mistake, ordinary)
+
+
 NOT_CLOSE = "AssertionError: Tensor-likes are not close!"
 
 
@@ -104,7 +142,7 @@ def test_a_generic_message_is_known_by_the_programs_own_line(known: KnownBugs) -
 
 def test_a_crash_needs_more_than_its_signal(known: KnownBugs) -> None:
     crash = "Fatal Python error: Segmentation fault\n\nCurrent thread 0x1 (most recent call first):\n"
-    assert kinds(known, f'{crash}  File "mine.py", line 3 in f\n') == {}
+    assert IDENTITY not in kinds(known, f'{crash}  File "mine.py", line 3 in f\n').values()
     assert kinds(known, f"{crash}\nwhat(): plugh_kernel_launch: bad grid\n") == {"pytorch_4": IDENTITY}
 
 

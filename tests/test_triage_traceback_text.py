@@ -93,6 +93,35 @@ def test_what_stands_around_it(text: str) -> None:
     assert raised == expected
 
 
+def test_a_traceback_that_was_pasted_indented() -> None:
+    lines = [
+        "Traceback (most recent call last):",
+        '  File "mine.py", line 3, in f',
+        "    g()",
+        "ValueError: no",
+        "",
+        "end",
+    ]
+    (found,) = find_failures("It fails:\n" + "\n".join(f"     {line}" for line in lines))
+    assert (found.chain[0].type, found.chain[0].frames[0].function) == ("ValueError", "f")
+    (found,) = find_failures("\n".join(f"   {line}" for line in lines[1:4]))
+    assert (found.chain[0].type, found.chain[0].message) == ("ValueError", "no")
+
+
+def test_an_error_in_a_sentence() -> None:
+    (found,) = find_failures("On main it now raises `RuntimeError: it's too small`, which is better.\n")
+    assert (found.chain[0].type, found.chain[0].message) == ("RuntimeError", "it's too small")
+    assert not find_failures("It calls `torch.add` and `x: int`.\n")
+
+
+def test_a_message_that_goes_on_with_its_cause() -> None:
+    cause = 'Traceback (most recent call last):\n  File "a.py", line 3, in f\n    g()\nx.SerializeError: no complex\n'
+    (found,) = find_failures(f"before\nx.SerializeError: Failed serializing node mul\n Original exception {cause}")
+    assert [one.message for one in found.chain] == ["Failed serializing node mul", "no complex"]
+    assert found.before == "before"
+    assert len(find_failures(f"x.SerializeError: Failed serializing node mul\n{cause}")) == 2
+
+
 def test_ranks_write_at_once() -> None:
     lines = [(f"[rank{n}]: {line}") for line in PLAIN.split("\n") for n in (0, 1)]
     first, second = find_failures("\n".join(lines))

@@ -21,7 +21,7 @@
 # torch = ">=2.3"
 # outcome = "raise"
 # error = "torch._dynamo.exc.TorchRuntimeError"
-# match = "'ndarray' object has no attribute '__round__'"
+# match = "FakeTensor\\(\\.\\.\\., size=\\(\\), [\\s\\S]*'ndarray' object has no attribute '__round__'"
 # ///
 """Dynamo represents a NumPy scalar by a 0-d array of its own, backed by a tensor. Python's round() calls __round__ of
 its argument, which a NumPy scalar has and an array has not, so the call in the graph fails on fake tensors.

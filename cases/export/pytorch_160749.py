@@ -19,7 +19,7 @@
 # torch = "<2.9"
 # outcome = "raise"
 # error = "torch._export.serde.serialize.SerializeError"
-# match = "Failed serializing node mul in graph[\\s\\S]*args = \\(%\\w+, 1j\\)"
+# match = "Failed serializing node mul\\w* in graph[\\s\\S]*args = \\(%\\w+, 1j\\)"
 # ///
 """The export serializer has a union of argument types for scalars: int, float, bool, str, and none for Python's
 complex. A program that multiplies by 1j exports but cannot be saved. Correct: save and load keep the

@@ -18,14 +18,14 @@
 # torch = ">=2.1,<2.12"
 # outcome = "raise"
 # error = "RuntimeError"
-# match = "Unhandled FakeTensor Device Propagation for aten.add_.Tensor"
+# match = "Propagation for aten\\.add_\\.Tensor, found two different devices (cpu|cuda:\\d+), meta"
 #
 # [[tool.pt2bugs.bug]]
 # check = "test_compile"
 # torch = ">=2.1,<2.12"
 # outcome = "raise"
 # error = "torch._dynamo.exc.TorchRuntimeError"
-# match = "Unhandled FakeTensor Device Propagation for aten.add_.Tensor"
+# match = "Propagation for aten\\.add_\\.Tensor, found two different devices (cpu|cuda:\\d+), meta"
 # ///
 """An in-place operator keeps its destination's device, so eager takes a.add_(b) with b on meta and leaves a
 where, and as, it is. FakeTensor looked for one device common to all arguments and refused the pair, under

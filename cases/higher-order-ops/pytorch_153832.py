@@ -18,7 +18,7 @@
 # torch = ">=2.9"
 # outcome = "raise"
 # error = "torch._dynamo.exc.UncapturedHigherOrderOpError"
-# match = "Encountered aliasing during higher order op tracing"
+# match = "Encountered aliasing during higher order op tracing[\\s\\S]*(\\.cond\\.CondOp|Found in cond\\b)"
 #
 # [[tool.pt2bugs.bug]]
 # torch = "~=2.8.0"

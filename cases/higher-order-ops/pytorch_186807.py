@@ -18,7 +18,7 @@
 # torch = ">=2.9,<2.13"
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
-# match = "output has alias annotations: pytorch_186807::add_in_place\\(Tensor\\(a0!\\) destination"
+# match = "output has alias annotations: \\w+::\\w+\\(Tensor\\(a0!\\)"
 #
 # [[tool.pt2bugs.bug]]
 # torch = "~=2.8.0"

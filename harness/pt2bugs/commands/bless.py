@@ -73,5 +73,5 @@ def run(options: Options) -> int:
             write_text(case.path, new)
             blessed.append(case.id)
     if blessed:
-        say(f"next: pt2bugs check {' '.join(blessed)}")
+        say(f"next: pt2bugs check --fix {' '.join(blessed)}")
     return UNEXPECTED if thin else OK

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -112,7 +113,15 @@ def _files_named(words: Sequence[str]) -> list[Path]:
 
 def _is_path(word: str) -> bool:
     name = word.partition("::")[0]
-    return "://" not in name and ("/" in name or name.endswith(".py") or name in (".", ".."))
+    return (
+        "://" not in name
+        and not _SHORT.fullmatch(name)
+        and ("/" in name or name.endswith(".py") or name in (".", ".."))
+    )
+
+
+_SHORT = re.compile(r"(?P<repository>[\w.-]+/[\w.-]+)?#(?P<number>\d+)")
+"""GitHub's short forms of an issue: ``#163640``, ``pytorch/pytorch#163640``."""
 
 
 def cases_named(word: str, corpus: Sequence[Case]) -> list[Case]:
@@ -123,7 +132,10 @@ def cases_named(word: str, corpus: Sequence[Case]) -> list[Case]:
         InputError: it means none.
     """
     name, colons, check = _split(word)
-    if _is_path(word):
+    if short := _SHORT.fullmatch(name):
+        repository, number = short["repository"], short["number"]
+        name = f"https://github.com/{repository}/issues/{number}" if repository else number
+    if "://" not in name and _is_path(word):
         path = Path(name).resolve()
         found = [case for case in corpus if path in (case.path.resolve(), *case.path.resolve().parents)]
     elif "://" in name:
@@ -159,7 +171,13 @@ def _checks(case: Case, pattern: str) -> tuple[Check, ...]:
 
 def _address(url: str) -> str:
     return (
-        url.partition("#")[0].partition("?")[0].rstrip("/").lower().replace("://www.", "://").replace("http:", "https:")
+        url.partition("#")[0]
+        .partition("?")[0]
+        .rstrip("/")
+        .lower()
+        .replace("://www.", "://")
+        .replace("http:", "https:")
+        .replace("/pull/", "/issues/")
     )
 
 

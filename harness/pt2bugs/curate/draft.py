@@ -42,7 +42,8 @@ def name_of(word: str) -> Name:
     Raises:
         InputError: it is none of them.
     """
-    if word.isascii() and word.isdigit():
+    if word.isascii() and word.removeprefix("#").isdigit():
+        word = word.removeprefix("#")
         return Name(f"pytorch_{word}", f"https://github.com/pytorch/pytorch/issues/{word}")
     if found := _ISSUE.fullmatch(word):
         repo = re.sub(r"\W", "_", found["repo"].lower())
@@ -133,7 +134,8 @@ def _doc(draft: Draft, name: Name) -> str:
     said = " ".join(draft.doc.split()).replace("\\", "\\\\").replace('"""', "'''")
     lines = _wrapped(said) if said else []
     lines += [
-        f"{MARK}: why it happens, in the field's terms; what correct behaviour is",
+        f"{MARK}: why it happens, in the field's terms",
+        f"{MARK}: what correct behaviour is",
         f"Source: issue {name.issue.rpartition('/')[2]}." if name.issue else f"Source: {MARK}: where it is documented",
     ]
     return '"""' + "\n".join(lines) + '\n"""'

@@ -10,18 +10,37 @@ from __future__ import annotations
 import ast
 import io
 import re
+import textwrap
 import tokenize
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pt2bugs.curate.marks import MARK
-from pt2bugs.curate.script_shape import free_names, global_names, is_comparison, is_compile, shown_by, straightened
+from pt2bugs.curate.script_oracle import draws, with_oracle
+from pt2bugs.curate.script_shape import free_names, global_names, is_compile, straightened, undefined_names
 from pt2bugs.errors import InputError
 
+_MODULES = (
+    "collections", "contextlib", "copy", "dataclasses", "functools", "itertools", "math", "operator", "os", "random",
+    "sys", "types", "typing", "warnings",
+)  # fmt: skip
+_USUAL = {
+    "torch": "import torch",
+    "nn": "import torch.nn as nn",
+    "F": "import torch.nn.functional as F",
+    "np": "import numpy as np",
+    "numpy": "import numpy",
+    "Tensor": "from torch import Tensor",
+    "Dim": "from torch.export import Dim",
+    "dynamo": "import torch._dynamo as dynamo",
+    "fx": "import torch.fx as fx",
+    **{name: f"import {name}" for name in _MODULES},
+    **{
+        name: f"from typing import {name}" for name in ("Any", "Callable", "Dict", "List", "Optional", "Tuple", "Union")
+    },
+}
+"""What the names of the community mean where a script was copied without its imports."""
 _CUDA = re.compile(r"^cuda(?::0)?$")
-_RANDOM = frozenset(
-    {"rand", "randn", "randint", "rand_like", "randn_like", "randperm", "normal", "bernoulli", "Linear"}
-)
 
 
 @dataclass
@@ -66,6 +85,7 @@ def draft_of(source: str, name: str) -> Draft:
     Raises:
         InputError: it is not Python.
     """
+    source = textwrap.dedent(source)
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError) as error:
@@ -81,16 +101,19 @@ def draft_of(source: str, name: str) -> Draft:
     imports = [one for one in statements if isinstance(one, (ast.Import, ast.ImportFrom))]
     rest = [one for one in statements if not isinstance(one, (ast.Import, ast.ImportFrom))]
     outside = _definitions(rest, shared)
+    missing = undefined_names([*statements, *imports])
+    lines = {ast.unparse(one) for one in imports} | {_USUAL[name] for name in missing if name in _USUAL}
     draft.imports = sorted(
-        {ast.unparse(one) for one in imports},
+        lines,
         key=lambda line: (not line.startswith("from __future__"), "torch" in line, line.startswith("from "), line),
     )
     body = [one for one in rest if one not in outside]
+    draft.body += [f"# {MARK}: the script does not say what {name} is" for name in missing if name not in _USUAL]
     if shared:
         draft.body.append(f"global {', '.join(shared)}")
-    if _uses(body, _RANDOM) and not _uses(rest, frozenset({"manual_seed"})):
+    if draws(body) and not any("manual_seed" in ast.unparse(one) for one in rest):
         draft.body.append("torch.manual_seed(0)")
-    draft.body += _with_oracle(body, rest)
+    draft.body += with_oracle(body, rest)
     if any("copy.deepcopy(" in line for line in draft.body) and "import copy" not in draft.imports:
         draft.imports.insert(0, "import copy")
     draft.imports = [*(line for line in draft.imports if "torch" not in line), *_torch_last(draft.imports)]
@@ -124,12 +147,6 @@ def _definitions(statements: Sequence[ast.stmt], shared: Sequence[str]) -> list[
 
 def _bound(node: ast.AST) -> set[str]:
     return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-
-
-def _uses(statements: Sequence[ast.AST], names: frozenset[str]) -> bool:
-    return any(
-        isinstance(one, ast.Attribute) and one.attr in names for statement in statements for one in ast.walk(statement)
-    )
 
 
 # --- devices and backends -----------------------------------------------------------------------------
@@ -206,159 +223,3 @@ class _Targets(ast.NodeTransformer):
     def _parameter(self, name: str, at: ast.AST) -> ast.Name:
         self._parameters.add(name)
         return ast.copy_location(ast.Name(name, ast.Load()), at)
-
-
-# --- the oracle ---------------------------------------------------------------------------------------
-
-
-def _with_oracle(statements: Sequence[ast.stmt], whole: Sequence[ast.stmt]) -> list[str]:
-    """The body of a check: the statements, with what was printed as an oracle where that can be."""
-    # Where functions change what they share, eager's run would change what the compiled one sees.
-    may_compare = not global_names(whole)
-    originals = _compiled_names(statements) if may_compare else {}
-    judged = [value for statement in statements for value in shown_by(statement) or [] if is_comparison(value)]
-    has_oracle = bool(judged) or any(_checks(statement) for statement in statements)
-    lines: list[str] = []
-    printed: dict[str, str] = {}
-    objects = _programs(statements)
-    for statement in statements:
-        if _swallows(statement):
-            lines.append(f"# {MARK}: the script catches what is raised here; let it out if it is the bug")
-            lines.append(_text(statement))
-        elif (shown := shown_by(statement)) is not None:
-            for value in shown:
-                told = f"assert {_text(value)}" if is_comparison(value) else ""
-                told = told or (may_compare and _pair(value, originals, printed)) or ""
-                if told:
-                    lines.append(told)
-                    has_oracle = True
-                elif not has_oracle and not isinstance(value, ast.Constant) and not _is_seen(value, objects):
-                    printed[ast.unparse(value)] = ast.unparse(value)
-        elif not has_oracle and may_compare and (compared := _against_eager(statement, originals, statements)):
-            lines += compared
-            has_oracle = True
-        else:
-            lines.append(_text(statement))
-    if not has_oracle and may_compare and (pair := _both_results(statements, originals)):
-        lines.append(f"torch.testing.assert_close({pair[0]}, {pair[1]})")
-        has_oracle = True
-    if not has_oracle and printed:
-        lines += [f"# {MARK}: what is right here? the script printed it: {text}" for text in printed]
-        lines += [text for text in printed if "(" in text]
-    return lines or ["pass"]
-
-
-def _text(node: ast.AST) -> str:
-    ast.fix_missing_locations(node)
-    text = ast.unparse(node)
-    return f"\n{text}\n" if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else text
-
-
-def _checks(statement: ast.stmt) -> bool:
-    """Whether a statement, wherever it runs, judges: asserts, compares, raises."""
-    return any(
-        isinstance(node, (ast.Assert, ast.Raise))
-        or (isinstance(node, ast.Call) and "assert" in ast.unparse(node.func).rpartition(".")[2].lower())
-        for node in ast.walk(statement)
-    )
-
-
-def _swallows(statement: ast.stmt) -> bool:
-    """Whether a statement catches everything, and nothing in it judges."""
-    return (
-        isinstance(statement, ast.Try)
-        and not _checks(statement)
-        and any(
-            handler.type is None or ast.unparse(handler.type) in ("Exception", "BaseException")
-            for handler in statement.handlers
-        )
-    )
-
-
-def _compiled_names(statements: Sequence[ast.stmt]) -> dict[str, str]:
-    """By the name of a compiled function, that of the function it was made of."""
-    found = {}
-    for statement in statements:
-        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call) and statement.value.args:
-            call, target = statement.value, statement.targets[0]
-            made = call.args[0]
-            if is_compile(call.func) and isinstance(target, ast.Name) and isinstance(made, (ast.Name, ast.Attribute)):
-                found[target.id] = ast.unparse(made)
-    return {name: original for name, original in found.items() if name != original}
-
-
-def _call_of_compiled(value: ast.expr, originals: dict[str, str]) -> tuple[str, ast.Call] | None:
-    """The original function and the call, where an expression calls a compiled function."""
-    if isinstance(value, ast.Call):
-        if isinstance(value.func, ast.Name) and value.func.id in originals:
-            return originals[value.func.id], value
-        made = value.func
-        if isinstance(made, ast.Call) and is_compile(made.func) and made.args and isinstance(made.args[0], ast.Name):
-            return made.args[0].id, value
-    return None
-
-
-def _pair(value: ast.expr, originals: dict[str, str], printed: dict[str, str]) -> str:
-    """The comparison of two printed calls, one of the compiled function and one of the original."""
-    found = _call_of_compiled(value, originals)
-    if found is None or _uses([found[1]], _RANDOM):
-        return ""
-    arguments = ", ".join(ast.unparse(one) for one in (*found[1].args, *found[1].keywords))
-    eager = printed.pop(f"{found[0]}({arguments})", f"{found[0]}({arguments})")
-    return f"torch.testing.assert_close({_text(value)}, {eager})"
-
-
-def _both_results(statements: Sequence[ast.stmt], originals: dict[str, str]) -> tuple[str, str] | None:
-    """The names of the compiled result and of eager's, where the script has made both of the same arguments."""
-    made = [node for one in statements for node in ast.walk(one) if isinstance(node, ast.Assign)]
-    results = {ast.unparse(node.value): node.targets[0].id for node in made if isinstance(node.targets[0], ast.Name)}
-    for node in made:
-        found = _call_of_compiled(node.value, originals)
-        if found and isinstance(node.targets[0], ast.Name):
-            arguments = ", ".join(ast.unparse(one) for one in (*found[1].args, *found[1].keywords))
-            if eager := results.get(f"{found[0]}({arguments})"):
-                return node.targets[0].id, eager
-    return None
-
-
-def _is_seen(value: ast.expr, objects: set[str]) -> bool:
-    return isinstance(value, ast.Name) and value.id in objects
-
-
-def _programs(statements: Sequence[ast.stmt]) -> set[str]:
-    """The names of compiled functions and exported programs: that they are printed says nothing of what is right."""
-    return {
-        target.id
-        for one in statements
-        if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call)
-        for target in one.targets
-        if isinstance(target, ast.Name)
-        and (is_compile(one.value.func) or ast.unparse(one.value.func).rpartition(".")[2].startswith("export"))
-    }
-
-
-def _against_eager(statement: ast.stmt, originals: dict[str, str], statements: Sequence[ast.stmt]) -> list[str]:
-    """A compiled call that stands alone, with eager's answer beside it; empty for another statement."""
-    if not isinstance(statement, (ast.Expr, ast.Assign)):
-        return []
-    found = _call_of_compiled(statement.value, originals)
-    if found is None:
-        return []
-    name = ""
-    if isinstance(statement, ast.Assign):
-        if len(statement.targets) != 1 or not isinstance(statement.targets[0], ast.Name):
-            return []
-        name = statement.targets[0].id
-    original, call = found
-    needs_grad = any("requires_grad" in ast.unparse(one) or "backward" in ast.unparse(one) for one in statements)
-    given = [ast.unparse(one) for one in call.args] + [ast.unparse(one) for one in call.keywords]
-    if not needs_grad:
-        # What the function writes into its arguments must not reach the other call.
-        given = [f"copy.deepcopy({one})" for one in map(ast.unparse, call.args)]
-        given += [f"{one.arg}=copy.deepcopy({ast.unparse(one.value)})" for one in call.keywords]
-    actual = name or "actual"
-    return [
-        f"expected = {original}({', '.join(given)})",
-        f"{actual} = {_text(call)}",
-        f"torch.testing.assert_close({actual}, expected)",
-    ]

@@ -7,9 +7,11 @@ function under ``@torch.compile`` gets a name for each of its two forms, a print
 from __future__ import annotations
 
 import ast
+import builtins
 import copy
+import re
 import symtable
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 _OPTIONS = frozenset({"args", "opt", "opts", "options", "flags"})
 _COMPARES = frozenset({"allclose", "equal", "isclose", "all"})
@@ -18,7 +20,7 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 def straightened(statements: Sequence[ast.stmt]) -> list[ast.stmt]:
     """The statements of a script as one run."""
-    found = list(_unguarded(statements))
+    found = list(_of_test_methods(_unguarded(statements)))
     for _ in range(3):
         found = _without_main(found)
     if any(isinstance(one, ast.Import) and one.names[0].name == "argparse" for one in found):
@@ -33,7 +35,7 @@ def is_compile(node: ast.AST) -> bool:
     return ast.unparse(node) in ("torch.compile", "compile") if isinstance(node, (ast.Attribute, ast.Name)) else False
 
 
-def free_names(node: ast.stmt) -> set[str]:
+def free_names(node: ast.stmt | ast.Module) -> set[str]:
     """The names that a definition takes from around it."""
     found = set()
     tables = [symtable.symtable(ast.unparse(node), "script", "exec")]
@@ -47,6 +49,27 @@ def free_names(node: ast.stmt) -> set[str]:
             if symbol.is_referenced() and (symbol.is_global() or (is_module and not symbol.is_assigned()))
         }
     return found
+
+
+def undefined_names(statements: Sequence[ast.stmt]) -> list[str]:
+    """The names that a script uses and nothing in it, nor Python, defines; sorted. None where it imports all (*)."""
+    if any(isinstance(one, ast.ImportFrom) and one.names[0].name == "*" for one in statements):
+        return []
+    source = "\n".join(ast.unparse(ast.fix_missing_locations(one)) for one in statements)
+    top = symtable.symtable(source, "script", "exec")
+    made = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
+    made |= {child.get_name() for child in top.get_children()} | set(global_names(statements)) | {"device", "backend"}
+    used: set[str] = set()
+    tables = [top]
+    while tables:
+        table = tables.pop()
+        tables += table.get_children()
+        used |= {
+            symbol.get_name()
+            for symbol in table.get_symbols()
+            if symbol.is_referenced() and (symbol.is_global() or table is top)
+        }
+    return sorted(name for name in used - made if name not in vars(builtins) and not re.fullmatch(r"__\w+__", name))
 
 
 def global_names(statements: Sequence[ast.stmt]) -> list[str]:
@@ -90,6 +113,46 @@ def _unguarded(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
             yield from statement.body
         else:
             yield statement
+
+
+def _of_test_methods(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements, with what a test method of `unittest` does in place of the method and its class."""
+    for one in statements:
+        methods = [one]
+        if isinstance(one, ast.ClassDef) and any("TestCase" in ast.unparse(base) for base in one.bases):
+            methods = list(one.body)
+        tests = [_Unittest().visit(copy.deepcopy(method)) for method in methods if _is_test_method(method)]
+        if len(tests) == 1 and len(methods) == 1 and "self" not in free_names(ast.Module(tests[0].body, [])):
+            yield from tests[0].body
+        else:
+            yield one
+
+
+def _is_test_method(node: ast.stmt) -> bool:
+    return (
+        isinstance(node, ast.FunctionDef)
+        and node.name.startswith("test")
+        and [one.arg for one in node.args.args] == ["self"]
+    )
+
+
+class _Unittest(ast.NodeTransformer):
+    """Puts plain assertions in place of those of `unittest`."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        call = node.value
+        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.args):
+            return node
+        if not (isinstance(call.func.value, ast.Name) and call.func.value.id == "self"):
+            return node
+        known = {"assertTrue": "assert {0}", "assertFalse": "assert not ({0})"}
+        if len(call.args) > 1:
+            known["assertEqual"] = "torch.testing.assert_close({0}, {1})"
+        template = known.get(call.func.attr)
+        if template is None:
+            return node
+        (told,) = ast.parse(template.format(*map(ast.unparse, call.args))).body
+        return ast.copy_location(told, node)
 
 
 def _without_main(statements: list[ast.stmt]) -> list[ast.stmt]:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import PurePath
 
 from pt2bugs.case.expectation import public
 from pt2bugs.case.model import Bug, Case
-from pt2bugs.case.observation import MAX_FRAMES, MESSAGE_LIMIT, OUTPUT_LIMIT, bounded
+from pt2bugs.case.observation import MAX_FRAMES, MESSAGE_LIMIT, bounded
 from pt2bugs.case.patterns import PatternTimeout, literal_length, search
 from pt2bugs.case.words import Outcome
-from pt2bugs.triage.ordinary import EXEMPLARS, own_words
+from pt2bugs.triage.ordinary import is_mistake, is_ordinary, own_words
 from pt2bugs.triage.signatures import KnownBug, Place, Signature, Signatures, places_of
 from pt2bugs.triage.traceback_text import Failure, Raised
 from pt2bugs.triage.wording import Words, words_of
@@ -22,14 +21,21 @@ IDENTITY, SIMILAR = "identity", "similar"
 MOST = 5
 """Matches in one answer."""
 _LEAST_SCORE = 0.5
+_AS_WELL = 0.75
+"""Of a similar bug that is told beside a known one."""
 _LEAST_WEIGHT = 6.0
 """Of the words that a message must share with a known one to be called similar."""
 _TELLING_LITERALS = 20
 """A pattern that fixes so many characters is taken by its word; a shorter one needs a like message as well."""
 _ALIKE = 0.7
+_OF_A_PART = 0.75
+"""What a message that is a part of a known one counts, against the whole."""
+_LEAST_PART = 20.0
+"""Of the weight of such a part."""
 _WRAPPERS = frozenset(
     {"BackendCompilerFailed", "InductorError", "TorchRuntimeError", "InternalTorchDynamoError", "LoweringException"}
 )
+_OF_A_BACKEND = frozenset({"BackendCompilerFailed", "InductorError", "LoweringException"})
 _RAISERS = frozenset(
     {
         "_fn", "__call__", "call_user_compiler", "_call_user_compiler", "_compile", "unimplemented", "unimplemented_v2",
@@ -37,7 +43,7 @@ _RAISERS = frozenset(
         "forward", "apply", "wrapper", "wrapped", "inner", "get_fake_value", "merge_devices", "validate", "dispatch",
         "__torch_dispatch__", "__torch_function__", "from_real_tensor", "_run_node", "run_node", "produce_guards",
         "compile_wrapper", "_compile_wrapper", "_check", "evaluate_expr", "_evaluate_expr", "format_graph_code",
-        "_dispatch_impl", "_cached_dispatch_impl",
+        "_dispatch_impl", "_cached_dispatch_impl", "handle_torch_function",
     }
 )  # fmt: skip
 """Functions of torch that raise for whoever made the mistake: alone they tell nothing."""
@@ -100,6 +106,9 @@ class Matcher:
             if (match := self._best(known, failure, clues, own)) is not None
         ]
         found.sort(key=lambda match: (match.kind != IDENTITY, -match.score, match.case.id))
+        if found and found[0].is_known:
+            # Beside what it is, only what it might as well be.
+            found = [match for match in found if match.is_known or match.score >= _AS_WELL]
         return found[:MOST]
 
     def _best(self, known: KnownBug, failure: Failure, clues: Sequence[_Clue], own: set[str]) -> Match | None:
@@ -122,7 +131,8 @@ class Matcher:
         signatures = known.signatures.get(bug.line, set())
         likeness, weight = self._likeness(clue, signatures)
         agree, place_score = self._places(bug, clue, signatures)
-        score = self._score(bug, clue, likeness, place_score, is_said=bool(clue.words) or not _is_silent(signatures))
+        said = max(likeness, _OF_A_PART * self._contained(clue, signatures))
+        score = self._score(bug, clue, said, place_score, is_said=bool(clue.words) or not _is_silent(signatures))
         try:
             fits = self._fits(bug, failure, clue)
             why = fits and self._why(bug, clue, likeness, agree, is_own=is_own, is_seen=bool(signatures))
@@ -143,6 +153,8 @@ class Matcher:
         words = " and ".join(
             part for part in ("a like message" if likeness else "", "the same torch frames" if agree else "") if part
         )
+        if fits and is_refusal(bug):
+            words = "its message, which torch gives for ordinary mistakes too"
         return Match(known.case, SIMILAR, round(0.89 * score, 3), words or "a like failure", bug)
 
     # --- identity ---
@@ -153,7 +165,7 @@ class Matcher:
             (bug.outcome is not Outcome.TIMEOUT or "timeout" in f"{clue.type} {clue.message[:200]}".lower())
             and (bug.error is None or _type_fits(bug.error, failure, clue.type))
             and (bug.signal is None or bug.signal == failure.signal)
-            and (bug.match is None or search(bug.match, clue.message))
+            and (bug.match is None or _is_in(bug.match, clue.message))
             and (bug.frame is None or search(bug.frame, clue.frames))
             and (bug.output is None or search(bug.output, clue.text))
         )
@@ -168,16 +180,18 @@ class Matcher:
             return ""
         if bug.match and self._says_enough(bug, clue, likeness):
             return f"{what} matching {bug.match!r}"
-        if bug.output and not _is_ordinary(bug.output):
+        if bug.output and not is_ordinary(bug.output):
             return bug.identity
         # A documented frame may be a whole folder. The journal knows which frames are those of this bug alone.
+        if is_refusal(bug):
+            return ""
         return f"{what} from its torch frames" if agree or (bug.frame and not is_seen) else ""
 
     @staticmethod
     def _says_enough(bug: Bug, clue: _Clue, likeness: float) -> bool:
         """Whether the pattern is found in the message's own words, and is not one that any failure may have."""
         pattern = bug.match or ""
-        if not clue.own or not search(pattern, clue.own) or _is_ordinary(pattern):
+        if not clue.own or not _is_in(pattern, clue.own) or is_ordinary(pattern):
             return False
         # The words of a wrong result are those of the check that found it, and may be anybody's.
         is_torchs = bug.outcome is not Outcome.WRONG
@@ -194,6 +208,14 @@ class Matcher:
             default=frozenset(),
         )
         return weights.likeness(clue.words, best), weights.total(clue.words & best)
+
+    def _contained(self, clue: _Clue, signatures: set[Signature]) -> float:
+        """How much of the message is in a known one: 1 for its first line. 0 if it is too short to tell."""
+        weights = self.signatures.weights
+        whole = weights.total(clue.words)
+        if whole < _LEAST_PART:
+            return 0.0
+        return max((weights.total(clue.words & one.words) for one in signatures), default=0.0) / whole
 
     def _places(self, bug: Bug, clue: _Clue, signatures: set[Signature]) -> tuple[int, float | None]:
         """How many innermost frames agree with a signature, 0 if they tell nothing; and the part of its frames."""
@@ -245,17 +267,23 @@ class Matcher:
         return found
 
 
+def is_refusal(bug: Bug) -> bool:
+    """Whether torch says this on purpose to whoever made a mistake; to a backend, a correct program led."""
+    name = (bug.error or "").rpartition(".")[2]
+    return name not in _OF_A_BACKEND and (name == "UserError" or bool(bug.match and is_mistake(bug.match)))
+
+
+def _is_in(pattern: str, message: str) -> bool:
+    """Whether a message has the pattern; blanks at the ends of lines (``AssertionError: ``) are lost on the way."""
+    return search(pattern, message) or (":\n" in message and search(pattern, message.replace(":\n", ": \n")))
+
+
 def _is_silent(signatures: set[Signature]) -> bool:
     return any(not one.words for one in signatures)
 
 
-@lru_cache(maxsize=4096)
-def _is_ordinary(pattern: str) -> bool:
-    return any(search(pattern, exemplar) for exemplar in EXEMPLARS)
-
-
 def _clues(failure: Failure) -> Iterator[_Clue]:
-    text = bounded(failure.text, OUTPUT_LIMIT)
+    text = f"{failure.before}\n{failure.text}"
     for raised in failure.chain:
         frames = [place for frame in raised.frames if (place := frame.place)]
         for type_, message in _with_causes(raised, failure.signal):

@@ -10,7 +10,7 @@ import re
 import sys
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pt2bugs.engine.observe import inside_torch
 from pt2bugs.triage.crash_text import crash_at, signal_in
@@ -45,11 +45,12 @@ class Raised:
 @dataclass(frozen=True)
 class Failure:
     """One failure of the text: an exception with its causes (`chain`, the one that ended the program first), or a
-    native crash with its `signal`."""
+    native crash with its `signal`. `before` is what the program printed since the failure before, its last words."""
 
     text: str
     chain: tuple[Raised, ...] = ()
     signal: str = ""
+    before: str = ""
 
     @property
     def frames(self) -> tuple[Frame, ...]:
@@ -70,6 +71,12 @@ _LAST_LINE = re.compile(
     r"^\s*(?P<type>(?:[a-z_]\w*\.)+_?[A-Z]\w*|[A-Z]\w*(?:Error|Exception|Failed|Exit|Interrupt)|Unsupported)"
     r"(?:: (?P<message>.*)|:?)$"
 )
+_INLINE = re.compile(
+    r"`(?P<type>(?:[a-z_]\w*\.)*_?[A-Z]\w*(?:Error|Exception|Failed|Unsupported)|(?:[a-z_]\w*\.)+[A-Z]\w*): "
+    r"(?P<message>[^`]+)`"
+)
+"""In a sentence, as people write of a failure on GitHub."""
+_QUOTED_CAUSE = re.compile(r"^\s*Original (?:exception|error|traceback)\b", re.IGNORECASE)
 _CAUSE = re.compile(r"^\s*The above exception was the direct cause of the following exception:")
 _CONTEXT = re.compile(r"^\s*During handling of the above exception, another exception occurred:")
 _ENDS = re.compile(
@@ -83,6 +90,8 @@ _LEFT_OUT = re.compile(r"\.\.\.|[<\[+|]")
 """Begins a line that stands for frames that somebody left out."""
 _MAX_LINES = 2000
 """Of one message; a log goes on for ever."""
+_MAX_BEFORE = 64_000
+"""Characters of what was printed before a failure."""
 _MAX_PYTEST_LINES = 600
 """Of the sources that pytest shows before what was raised."""
 
@@ -108,6 +117,7 @@ class _Reader:
         self.lines = lines
         self.texts = [line.text for line in lines]
         self.found: list[tuple[int, Failure]] = []
+        self._ended = 0
         self._errors = [at for at, text in enumerate(self.texts) if _PYTEST_ERROR.match(text)]
         self._barriers = [
             at
@@ -152,25 +162,38 @@ class _Reader:
         return at < len(self.lines) and bool(_CAUSE.match(self.lines[at].text) or _CONTEXT.match(self.lines[at].text))
 
     def _close(self, chain: _Open, end: int) -> None:
-        self._add(chain.start, end, tuple(reversed(chain.raised)), "")
+        raised = tuple(reversed(chain.raised))
+        header = _HEADER.match(self.lines[chain.start].text)
+        if header and _QUOTED_CAUSE.search(header["before"]) and self.found and self._ended == chain.start:
+            # The message before it goes on with the traceback of what it came of.
+            number, failure = self.found.pop()
+            rest = "\n".join(line.raw for line in self.lines[chain.start : end]).rstrip("\n")
+            self.found.append((number, replace(failure, text=f"{failure.text}\n{rest}", chain=failure.chain + raised)))
+            self._ended = end
+            return
+        self._add(chain.start, end, raised, "")
 
     def _add(self, start: int, end: int, chain: tuple[Raised, ...], signal: str) -> None:
         text = "\n".join(line.raw for line in self.lines[start:end]).strip("\n")
-        self.found.append((self.lines[start].number, Failure(text, chain, signal)))
+        before = "\n".join(self.texts[max(self._ended, start - _MAX_LINES) : start])[-_MAX_BEFORE:]
+        self._ended = end
+        self.found.append((self.lines[start].number, Failure(text, chain, signal, before)))
 
     def _next(self, at: int) -> tuple[Raised | None, int]:
         """The exception that starts at a line, and the line after it; None if none starts there."""
         text = self.lines[at].text
         if header := _HEADER.match(text):
             return self._traceback(at + 1, header["before"], stamped=self.lines[at].stamped)
-        if _FRAME.match(text):
+        if frame := _FRAME.match(text):
             # The head was cut off.
-            return self._traceback(at, "", stamped=self.lines[at].stamped)
+            return self._traceback(at, frame["indent"][2:], stamped=self.lines[at].stamped)
         if _PYTEST_PLACE.match(text) or _PYTEST_ERROR.match(text) or _PYTEST_SOURCE.match(text):
             return self._pytest(at)
         if last := _LAST_LINE.match(text):
             message, at = self._message(at + 1, last["message"] or "", stamped=self.lines[at].stamped)
             return Raised(last["type"], message), at
+        if said := _INLINE.search(text):
+            return Raised(said["type"], said["message"]), at + 1
         return None, at
 
     # --- Python's own printer, and IPython's ---
@@ -178,7 +201,7 @@ class _Reader:
     def _traceback(self, at: int, before: str, *, stamped: bool) -> tuple[Raised | None, int]:
         """The exception whose frames start at a line. `before` is what stood before the word Traceback."""
         notebook_type = before.strip() if re.fullmatch(rf"{_NAME}\s+", before) else ""
-        shape = None
+        shape = re.compile(f" {{0,{len(before)}}}") if before and not before.strip() else None
         if before.strip() and not notebook_type and at < len(self.lines):
             # Whatever this log puts before each line, numbers aside.
             known = before.rstrip()
