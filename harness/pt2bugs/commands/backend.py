@@ -40,6 +40,7 @@ from pt2bugs.envs.releases import Release, known_releases, select_releases
 from pt2bugs.errors import InputError, NothingSelected
 from pt2bugs.results.matrix import CellKey
 from pt2bugs.results.record import Record
+from pt2bugs.run.devices import without_absent
 from pt2bugs.run.interpreter import named_interpreter, running_interpreter
 from pt2bugs.run.progress import progress_of_cells
 from pt2bugs.run.schedule import Target, line_of, missing
@@ -137,6 +138,9 @@ def _measure(options: Options) -> tuple[list[Answer], Target, list[str]]:
     if not options.offline:
         work = missing([mine, plain], [*cells, *compared.plain], lines, rerun=options.rerun)
         work += missing(beside, compared.beside, lines, rerun=options.rerun)
+        if not (options.device or options.cluster):
+            # They cannot say anyway; without a device that is not worth an environment.
+            work, _ = without_absent(work)
         say(f"{mine}: {sum(len(one.cells) for one in work)} cells to run")
         with machines(options, lines) as new_runner, progress_of_cells() as progress:
             store = open_store(options)
