@@ -17,6 +17,7 @@ import json
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -79,9 +80,18 @@ def program_of(source: str, check: str, arguments: list[str]) -> str:
 
 
 def failing(torch: str, cells: Path) -> list[dict[str, str]]:
-    """The cells of that release in which the documented bug was seen."""
+    """The cells of that release in which the documented bug was seen, the first check of every case before the others.
+
+    So a run that is stopped early has seen as many different bugs as it could.
+    """
     with cells.open() as file:
-        return [row for row in csv.DictReader(file) if row["torch"] == torch and row["verdict"] == "xfail"]
+        rows = [row for row in csv.DictReader(file) if row["torch"] == torch and row["verdict"] == "xfail"]
+    nth: Counter[str] = Counter()
+    order = []
+    for row in rows:
+        order.append(nth[row["case"]])
+        nth[row["case"]] += 1
+    return [row for _, row in sorted(zip(order, rows, strict=True), key=lambda pair: pair[0])]
 
 
 def triage(case: Case, check_name: str, backend: str, python: Path, seconds: float) -> dict[str, Any]:

@@ -139,6 +139,24 @@ def test_every_way_to_fail(bench: Bench, fault: str, outcome: str, class_: str) 
     assert answer["identity"]["signal"] == ("SIGABRT" if fault == "abort" else "")
 
 
+def test_an_error_that_nothing_raises(bench: Bench) -> None:
+    """Without the compiler none is raised either: that does not clear the compiler, which should refuse."""
+    text = """
+        import torch
+
+        def main():
+            try:
+                torch.compile(lambda x: x * 2)(torch.arange(3))
+            except RuntimeError:
+                return
+            raise AssertionError("a length that was marked dynamic became a constant")
+
+        main()
+    """
+    answer = bench.answer(str(bench.program(text)), "--times", "1", "--skip", "minimize", "--skip", "artifacts")
+    assert (answer["first_failing"], answer["class"]) == ("eager", "missing-error")
+
+
 def test_a_program_that_passes(bench: Bench) -> None:
     code, out, _ = bench.triage(str(bench.program(PROGRAM)))
     assert code == 0

@@ -16,7 +16,7 @@ from pt2bugs.triage.classify import classify
 from pt2bugs.triage.hand_over import pattern_of
 from pt2bugs.triage.identity import Identity
 from pt2bugs.triage.ladder import Ladder, Step
-from pt2bugs.triage.program import Program, load_program, without_import
+from pt2bugs.triage.program import Program, expects_exception, load_program, without_import
 from pt2bugs.triage.program_parts import split, without_handlers
 from pt2bugs.triage.redact import REDACTED, redact, redact_source
 from pt2bugs.triage.reproduce import Oracle, Reproduction
@@ -191,6 +191,7 @@ def _class_of(
             "my_npu",
             ("wrong-result", "backend"),
         ),
+        (Identity(Outcome.RAISE, "AssertionError", "x"), "my_npu", ("backend-failure", "backend")),
     ],
 )
 def test_rows_of_the_table(identity: Identity, rung: str, expected: tuple[str | None, str | None]) -> None:
@@ -206,6 +207,39 @@ def test_what_an_assertion_of_the_program_says() -> None:
     assert _class_of(accepted, handled=True)[0] == "missing-error"
     assert _class_of(accepted)[0] == "wrong-result"
     assert _class_of(alive)[0] == "memory"
+
+
+def test_what_dynamo_alone_captures_is_no_graph_break() -> None:
+    refused = Identity(Outcome.RAISE, "torch._dynamo.exc.Unsupported", "no")
+    seen = Trial(Observation(Outcome.RAISE, refused.error_type, "no"), entered=("compile",))
+    steps = [Step(rung, Identity(Outcome.PASS), same=False) for rung in ("none", "eager")]
+    ladder = Ladder([*steps, Step("aot_eager", refused, same=True)], "aot_eager")
+    said = classify(Program(Path("p.py"), "pass\n"), Reproduction(seen, refused, 1, 1, Oracle()), ladder)
+    assert (said.symptom, said.component) == ("internal-error", "aotautograd")
+
+
+def test_a_rung_below_that_fails_otherwise() -> None:
+    passes, raises = Identity(Outcome.PASS), Identity(Outcome.RAISE, "TypeError", "no")
+    wrong = Identity(Outcome.WRONG, "AssertionError", "2 is not 3")
+    steps = [Step("none", passes, same=False), Step("eager", wrong, same=False), Step("aot_eager", raises, same=True)]
+    below = Ladder(steps, "aot_eager").fails_otherwise
+    assert below is not None
+    assert below.rung == "eager"
+    assert Ladder([*steps[:1], *steps[2:]], "aot_eager").fails_otherwise is None
+
+
+@pytest.mark.parametrize(
+    ("source", "line", "expected"),
+    [
+        ("try:\n    f()\nexcept ValueError:\n    pass\nelse:\n    raise AssertionError\n", 6, True),
+        ("def g():\n    try:\n        f()\n    except E:\n        return\n    raise AssertionError\n", 6, True),
+        ("def g():\n    try:\n        f()\n    except E:\n        pass\n    raise AssertionError\n", 6, False),
+        ("def g():\n    try:\n        assert f()\n    except E:\n        return\n    raise A\n", 3, False),
+        ("assert f()\n", 1, False),
+    ],
+)
+def test_what_is_reached_only_without_an_exception(source: str, line: int, expected: bool) -> None:
+    assert expects_exception(source, line) is expected
 
 
 # --- releases -----------------------------------------------------------------------------------------

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import sys
 import textwrap
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pt2bugs.cli import main
+from pt2bugs.triage.budget import Budget
+from pt2bugs.triage.ladder import Climber
+from pt2bugs.triage.program import load_program
+from pt2bugs.triage.reproduce import reproduce
+from pt2bugs.triage.trial import laboratory
 
 
 def triage(folder: Path, capsys: pytest.CaptureFixture[str], program: str, *arguments: str) -> dict[str, Any]:
@@ -67,3 +73,18 @@ def test_a_failure_that_the_program_catches(tmp_path: Path, capsys: pytest.Captu
     small = Path(answer["minimized"]["path"]).read_text()
     assert "except" not in small
     assert "does not fail as the program does" not in (tmp_path / "out" / "report.md").read_text()
+
+
+def test_a_program_that_calls_aotautograd_by_itself(tmp_path: Path) -> None:
+    """Without the compiler `aot_function` gives the function back: the layer is AOTAutograd, not "no compiler"."""
+    path = tmp_path / "program.py"
+    path.write_text(
+        "import torch\nfrom functorch.compile import aot_function\n\n"
+        "def broken(graph, inputs):\n    raise ValueError('no')\n\n"
+        "print(aot_function(torch.sin, broken)(torch.ones(2)))\n"
+    )
+    with laboratory(Path(sys.executable), Budget(5), 60, ()) as lab:
+        program = load_program(path)
+        ladder = Climber(lab, program, reproduce(lab, program, 1), lambda _: None).climb()
+    assert [step.rung for step in ladder.steps if step.same] == ["aot_eager"]
+    assert (ladder.first_failing, ladder.below) == ("aot_eager", "none")

@@ -79,7 +79,7 @@ def install(redirect: Mapping[str, Any], entries: Entries) -> None:
 
     _redirect_compile(torch, redirect, entries)
     _redirect_export(redirect, entries)
-    _watch_others(entries)
+    _watch_others(entries, without_aot=redirect.get("backend") == NONE)
     for dotted, value in redirect.get("config", {}).items():
         module, _, name = dotted.rpartition(".")
         try:
@@ -281,25 +281,42 @@ _OTHERS = (
 )
 
 
-def _watch_others(entries: Entries) -> None:
-    """Note the other ways into the compiler, where the caller is not torch itself."""
+_AOT = ("aot_function", "aot_module")
+"""Those that take a function and return it compiled by AOTAutograd: without the compiler it stays as it is."""
+
+
+def _watch_others(entries: Entries, *, without_aot: bool) -> None:
+    """Note the other ways into the compiler, where the caller is not torch itself.
+
+    Args:
+        without_aot: take AOTAutograd away from a program that calls it.
+    """
     for module, name, kind in _OTHERS:
         owner = sys.modules.get(module) or _import(module)
         original = getattr(owner, name, None)
         if original is not None:
-            setattr(owner, name, _noting(original, kind, entries))
+            plain = _plain if without_aot and name in _AOT else None
+            setattr(owner, name, _noting(original, kind, entries, plain))
     fake = sys.modules.get("torch._subclasses.fake_tensor") or _import("torch._subclasses.fake_tensor")
     mode = getattr(fake, "FakeTensorMode", None)
     if mode is not None:
         mode.__init__ = _noting(mode.__init__, "fake-tensor", entries)
 
 
-def _noting(original: Any, kind: str, entries: Entries) -> Any:
+def _plain(function: Any = None, *_: Any, **options: Any) -> Any:
+    """What stands for `aot_function` and `aot_module` without the compiler."""
+    return function if function is not None else options.get("fn", options.get("mod"))
+
+
+def _noting(original: Any, kind: str, entries: Entries, instead: Any = None) -> Any:
+    """The function, noting a call that does not come from torch, which goes to `instead` if that is given."""
+
     @functools.wraps(original)
     def noted(*args: Any, **options: Any) -> Any:
-        if not inside_torch(sys._getframe(1).f_code.co_filename):
-            entries.enter(kind)
-        return original(*args, **options)
+        if inside_torch(sys._getframe(1).f_code.co_filename):
+            return original(*args, **options)
+        entries.enter(kind)
+        return (instead or original)(*args, **options)
 
     return noted
 

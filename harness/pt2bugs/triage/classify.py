@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pt2bugs.case.words import Outcome
 from pt2bugs.triage.identity import Identity
 from pt2bugs.triage.ladder import LAYERS, Ladder
-from pt2bugs.triage.program import Program
+from pt2bugs.triage.program import Program, expects_exception
 from pt2bugs.triage.reproduce import Reproduction
 from pt2bugs.triage.trial import Trial
 
@@ -148,7 +148,7 @@ def symptom_of(program: Program, identity: Identity, trial: Trial, ladder: Ladde
     if outcome is Outcome.OOM:
         return "memory", "it ran out of memory"
     if outcome is Outcome.RAISE:
-        return _symptom_of_exception(identity, trial)
+        return _symptom_of_exception(identity, trial, ladder)
     words = f"{identity.message}\n{_statement(program, trial.lines)}"
     if not _COMPARES_TENSORS.search(identity.message):
         if _COUNTS_COMPILATIONS.search(words) and (trial.recompiles or trial.graphs > 1):
@@ -160,12 +160,14 @@ def symptom_of(program: Program, identity: Identity, trial: Trial, ladder: Ladde
         handled = (step := ladder.step("none")) is not None and step.trial is not None and bool(step.trial.handled)
         if handled and _WANTS_ERROR.search(words):
             return "missing-error", "without the compiler an exception is raised there, with it none is"
+        if expects_exception(program.source, identity.line):
+            return "missing-error", "the program expects an exception there, and none is raised"
     return "wrong-result", "the program's own comparison fails"
 
 
-def _symptom_of_exception(identity: Identity, trial: Trial) -> tuple[str, str]:
+def _symptom_of_exception(identity: Identity, trial: Trial, ladder: Ladder) -> tuple[str, str]:
     kind, frames = identity.error_type, f"{identity.frame}\n{trial.observation.all_frames}"
-    if _GRAPH_BREAK.search(kind):
+    if _GRAPH_BREAK.search(kind) and not ladder.heals("eager"):
         return "graph-break", f"{kind}: Dynamo cannot capture it"
     if _RECOMPILATION.search(kind):
         return "recompilation", f"{kind}: a limit of recompilations"
@@ -174,7 +176,14 @@ def _symptom_of_exception(identity: Identity, trial: Trial) -> tuple[str, str]:
         return "triton", "the exception is Triton's"
     if _BACKEND_FAILURE.search(kind):
         return "backend-failure", f"{kind}: the backend raised while it compiled"
+    if is_own_backend(ladder.first_failing):
+        return "backend-failure", f"{kind} is raised with the backend {ladder.first_failing} alone"
     return "internal-error", f"{kind} left the compiler or what it made"
+
+
+def is_own_backend(rung: str) -> bool:
+    """Whether a rung is none of torch's: a backend that the program brings or names."""
+    return bool(rung) and rung not in LAYERS and rung not in _RUNG_COMPONENT
 
 
 def component_of(identity: Identity, trial: Trial, ladder: Ladder) -> tuple[str, str]:
@@ -192,7 +201,7 @@ def component_of(identity: Identity, trial: Trial, ladder: Ladder) -> tuple[str,
             if kind in trial.entered:
                 return component, f"the program enters the compiler by {kind} alone"
         return "dynamo", "no rung shows it alone"
-    if first not in LAYERS and first not in _RUNG_COMPONENT:
+    if is_own_backend(first):
         return "backend", f"only the program's own backend {first} shows it"
     named = _by_frame(frames[:2])
     if named in _REFINING.get(first, ()):

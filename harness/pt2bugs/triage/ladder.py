@@ -14,7 +14,7 @@ from typing import Any
 from pt2bugs.case.observation import Observation, telling_line
 from pt2bugs.case.words import Outcome
 from pt2bugs.triage.identity import Identity
-from pt2bugs.triage.program import Program
+from pt2bugs.triage.program import Program, expects_exception
 from pt2bugs.triage.reproduce import Reproduction
 from pt2bugs.triage.trial import Laboratory, Trial
 
@@ -94,6 +94,16 @@ class Ladder:
         step = self.step(rung)
         return step is not None and step.same
 
+    @property
+    def fails_otherwise(self) -> Step | None:
+        """The lowest rung of the compiler that fails, but not in this way, below the first that does."""
+        for step in self.steps:
+            if step.rung == self.first_failing or step.rung not in LAYERS:
+                return None
+            if step.rung != "none" and step.identity.is_failure:
+                return step
+        return None
+
 
 Talk = Callable[[str], None]
 
@@ -128,7 +138,7 @@ class Climber:
         if "compile" not in entered and "export" not in entered:
             return self._without_compile()
         none = self._try("none", {"backend": "none"}, exact=True)
-        if none.same:
+        if none.same and not self._wants_refusal:
             for rung in LAYERS[1:]:
                 self._skip(rung, "it fails without torch.compile")
             if "export" in entered:
@@ -143,8 +153,28 @@ class Climber:
             self._narrow()
         return ladder
 
+    @property
+    def _wants_refusal(self) -> bool:
+        """Whether the program fails because nothing refuses what it does: without the compiler nothing can."""
+        found = self._found
+        return found.outcome is Outcome.WRONG and expects_exception(self._program.source, found.identity.line)
+
     def _without_compile(self) -> Ladder:
-        """A program that only traces (make_fx, fake tensors, functionalize) has no layer above."""
+        """A program that only traces (make_fx, fake tensors, functionalize) has no layer above.
+
+        One that calls AOTAutograd by itself fails at that layer, unless it fails in the same way without it.
+        """
+        found = self._found
+        if "aot" in found.trial.entered and not self._try("none", {"backend": "none"}, exact=True).same:
+            for rung in LAYERS[1:]:
+                if rung == "aot_eager":
+                    self.ladder.steps.append(Step(rung, found.identity, same=True, trial=found.trial))
+                else:
+                    self._skip(rung, "the program calls AOTAutograd by itself")
+            self.ladder.first_failing = "aot_eager"
+            self.ladder.below = "none" if self.ladder.heals("none") else ""
+            return self.ladder
+        self.ladder.steps.clear()
         for rung in LAYERS[1:]:
             self._skip(rung, "the program compiles nothing")
         step = Step("none", self._found.identity, same=True, trial=self._found.trial)

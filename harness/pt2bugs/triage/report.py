@@ -10,6 +10,7 @@ from pt2bugs.case.expectation import public
 from pt2bugs.case.observation import telling_line
 from pt2bugs.triage.classify import Classification
 from pt2bugs.triage.hand_over import TEST_FILES, HandedOver
+from pt2bugs.triage.identity import Identity
 from pt2bugs.triage.ladder import Ladder
 from pt2bugs.triage.minimize import Minimized
 from pt2bugs.triage.redact import redact_source
@@ -85,6 +86,8 @@ def summary(triage: Triage) -> str:
         lines.append(f"  in {found.identity.frame}")
     if ladder.first_failing:
         lines.append(f"  first failing: {ladder.first_failing}" + (f" ({ladder.pass_})" if ladder.pass_ else ""))
+    if other := ladder.fails_otherwise:
+        lines.append(f"  {other.rung} below it fails in another way: {_short(other.identity)}")
     if said is not None and said.symptom:
         lines.append(f"  class: {said.symptom}, component: {said.component} ({said.why})")
     elif said is not None:
@@ -98,6 +101,12 @@ def summary(triage: Triage) -> str:
         lines.append(f"  minimized from {minimized.lines_before} to {minimized.lines_after} lines of code")
     lines += [f"  note: {note}" for note in triage.notes]
     return "\n".join(lines)
+
+
+def _short(identity: Identity) -> str:
+    """A failure on one line."""
+    words = f"{identity.error_type}: {telling_line(identity.message)}".strip(": ")
+    return f"{identity.outcome}, {words[:120]}" if words else str(identity.outcome)
 
 
 def report(triage: Triage, source: str, folder: Path) -> str:
@@ -182,6 +191,10 @@ def _layer(triage: Triage) -> list[str]:
         lines.append(f"| {name} | {step.identity.outcome} | {'yes' if step.same else 'no'} | {says} |")
     if ladder.first_failing:
         lines += ["", f"The first rung that fails in this way is `{ladder.first_failing}`."]
+    if other := ladder.fails_otherwise:
+        lines.append(
+            f"Below it `{other.rung}` fails in another way ({_short(other.identity)}): what is wrong may begin there."
+        )
     if ladder.pass_:
         lines.append(f"Torch's CompilerBisector names {ladder.pass_}.")
     elif ladder.why_no_pass:
