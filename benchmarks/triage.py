@@ -4,7 +4,8 @@
     python benchmarks/triage.py --table FILE.jsonl                    the table of docs/triage.md
 
 A check becomes a program: no header, no docstring, no comment, no name of its own; it asks for the default backend.
-Only if it passes there (its bug needs another backend) it asks for the one its header names. Right are the first
+Only if it passes there (its bug needs another backend) it asks for the one its header names. Torch's bisector is left
+out: no class and no component depends on it. Right are the first
 failing rung and the class: `RUNGS` says which rungs fit a header's component, and was fixed before the first run.
 """
 
@@ -23,7 +24,6 @@ from typing import Any
 
 from pt2bugs.case.corpus import load_cases
 from pt2bugs.case.model import Case
-from pt2bugs.triage.bisector import narrow
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.classify import classify
 from pt2bugs.triage.ladder import Climber
@@ -116,14 +116,12 @@ def triage(case: Case, check_name: str, backend: str, python: Path, seconds: flo
                 break
         answer |= {"backend": asked, "outcome": str(found.outcome), "message": found.identity.message[:200]}
         ladder = Climber(lab, program, found, lambda _: None, inside=False).climb()
-        narrow(lab, program, found, ladder, lambda _: None)
         said = classify(program, found, ladder)
         return answer | {
             "first_failing": ladder.first_failing,
             "class": said.symptom,
             "said": said.component,
             "why": said.why,
-            "pass": ladder.pass_,
             "ladder": {step.rung: f"{step.identity.outcome}{' same' if step.same else ''}" for step in ladder.steps},
         }
 

@@ -12,8 +12,9 @@ import pytest
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.words import Outcome
 from pt2bugs.triage.budget import Budget
-from pt2bugs.triage.classify import classify
+from pt2bugs.triage.classify import Classification, classify
 from pt2bugs.triage.hand_over import pattern_of
+from pt2bugs.triage.hand_over import test_text as unit_test_text
 from pt2bugs.triage.identity import Identity
 from pt2bugs.triage.ladder import Ladder, Step
 from pt2bugs.triage.program import Program, expects_exception, load_program, without_import
@@ -68,6 +69,19 @@ def test_an_import_that_is_not_used_leaves_no_trace_but_its_lines() -> None:
     assert left == "import os\npass\n\n\nprint(os.sep)\n"
     assert without_import(f"{source}trange(3)\n", "tqdm") is None
     assert without_import("from tqdm import *\n", "tqdm") is None
+
+
+def test_an_import_more_stands_with_the_others() -> None:
+    top = "import math\nimport torch\n\n\ndef f():\n    import os\n"
+    source = f"{top}f()\n"
+    said = Classification("wrong-result", "inductor", "", "", (), "")
+    lines = unit_test_text(source, said, "program").splitlines()
+    assert lines[3:6] == [
+        "import math",
+        "import torch",
+        "from torch.testing._internal.common_utils import TestCase, run_tests",
+    ]
+    assert unit_test_text("f()\n", said, "program").count("import TestCase") == 1
 
 
 # --- secrets ------------------------------------------------------------------------------------------

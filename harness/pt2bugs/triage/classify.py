@@ -219,8 +219,6 @@ def component_of(identity: Identity, trial: Trial, ladder: Ladder) -> tuple[str,
         )
     if first == "aot_eager" and ladder.shows("functionalize"):
         return "functionalization", "it fails when graphs are only functionalized"
-    if first == "inductor" and ladder.pass_.startswith("decomposition"):
-        return "decomposition", f"torch's bisector says {ladder.pass_}"
     return _RUNG_COMPONENT[first], f"{first} is the first rung that fails"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import textwrap
@@ -11,6 +12,7 @@ from pathlib import Path
 from pt2bugs.case.expectation import public
 from pt2bugs.case.observation import telling_line
 from pt2bugs.case.words import Outcome
+from pt2bugs.curate.marks import MARK
 from pt2bugs.files import write_text
 from pt2bugs.triage.classify import Classification
 from pt2bugs.triage.identity import Identity
@@ -62,11 +64,14 @@ def hand_over(
     name: str,
     folder: Path,
     releases: str = "",
+    *,
+    passes_plain: bool = True,
 ) -> HandedOver:
     """Write the case and the unit test of the program `source`, and run both.
 
     Args:
         releases: a specifier of those that have the bug; empty: the one at hand.
+        passes_plain: whether the program was seen to pass without the compiler.
 
     Raises:
         EngineError: the engine cannot be started.
@@ -75,7 +80,10 @@ def hand_over(
     source = redact_source(without_header(source))
     expected = found.oracle.reference
     case, test = folder / "case.py", folder / f"test_{word}.py"
-    write_text(case, case_text(source, found, said, word, public(lab.torch), expected, releases))
+    text = case_text(
+        source, found, said, word, public(lab.torch), expected=expected, releases=releases, passes_plain=passes_plain
+    )
+    write_text(case, text)
     write_text(test, test_text(source, said, word, expected))
     problems = []
     checked = lab.run(
@@ -111,10 +119,12 @@ def case_text(
     said: Classification,
     word: str,
     torch: str,
+    *,
     expected: str | None = None,
     releases: str = "",
+    passes_plain: bool = True,
 ) -> str:
-    """A case file: the header from what was found, the program as its check."""
+    """A case file: the header from what was found, the program as its check; what only a person knows is marked."""
     identity = found.identity
     outcome = identity.outcome
     entry = [f"torch = {json.dumps(releases or f'=={torch}')}", f"outcome = {json.dumps(str(outcome))}"]
@@ -124,14 +134,14 @@ def case_text(
         entry.append(f"match = {json.dumps(pattern_of(identity.message))}")
     if identity.signal:
         entry.append(f"signal = {json.dumps(identity.signal)}")
-    title = _title(found)
+    title = _title(identity)
     header = [
         "# /// script",
         '# requires-python = ">=3.10"',
         f'# dependencies = ["torch=={torch}", "numpy", "setuptools"]',
         "#",
         "# [tool.pt2bugs]",
-        f"# issue = {json.dumps(ISSUE)}",
+        f"# issue = {json.dumps(ISSUE)}  # {MARK}: the address of the issue",
         f"# title = {json.dumps(title)}",
         f"# component = {json.dumps(said.component or 'dynamo')}",
         f"# symptom = {json.dumps(said.symptom or 'internal-error')}",
@@ -145,7 +155,8 @@ def case_text(
     doc = [
         f'"""{title}.'.translate(_NO_BACKSLASH),
         *textwrap.wrap(f"Found by triage on torch {torch}: {said.why}.".translate(_NO_DOCSTRING), 110),
-        "Correct: the program ends without an exception, as it does without the compiler.",
+        f"{MARK}: why it happens, in the field's terms",
+        _correct(said, passes_plain=passes_plain),
         '"""',
     ]
     parts = split(source)
@@ -155,6 +166,14 @@ def case_text(
     check = [function, *([f"    global {', '.join(parts.names)}"] if parts.names else []), indented(body, "    ")]
     main = ["", "", 'if __name__ == "__main__":', f"    test_{word}()", ""]
     return "\n".join([*header, *doc, "", imports + parts.top, "", "", *check, *main])
+
+
+def _correct(said: Classification, *, passes_plain: bool) -> str:
+    if said.symptom == "missing-error":
+        return "Correct: the exception that the program expects is raised."
+    return (
+        f"Correct: the program ends without an exception{', as it does without the compiler' if passes_plain else ''}."
+    )
 
 
 def _settings(found: Reproduction) -> list[str]:
@@ -188,10 +207,17 @@ def _escaped(line: str) -> str:
     return re.sub(r"\\([ '\"\-,:;=<>&~#@!%/])", r"\1", text)
 
 
-def _title(found: Reproduction) -> str:
-    identity = found.identity
+def headline(identity: Identity) -> str:
+    """A failure in one line: the exception, its telling line, and what Dynamo says of the place in the program."""
     text = telling_line(identity.message) or identity.signal or str(identity.outcome)
-    title = f"{identity.error_type.rpartition('.')[2]}: {text}" if identity.error_type else text
+    context = _CONTEXT.search(identity.message)
+    if context is not None and context[1] not in text:
+        text = f"{text} ({context[1].strip()})"
+    return f"{identity.error_type.rpartition('.')[2]}: {text}" if identity.error_type else text
+
+
+def _title(identity: Identity) -> str:
+    title = headline(identity)
     title = " ".join("".join(c if c.isprintable() else " " for c in title).split())
     return title.replace('"', "'").replace("\\", "/")[:110]
 
@@ -216,7 +242,7 @@ def test_text(source: str, said: Classification, word: str, expected: str | None
     ]
     if expected is not None:
         lines += ["import contextlib", "import io", ""]
-    lines += [parts.top, "", "from torch.testing._internal.common_utils import TestCase, run_tests", "", ""]
+    lines += [_importing(parts.top, "from torch.testing._internal.common_utils import TestCase, run_tests"), "", ""]
     body = parts.body if expected is None else _printed(parts.body, expected)
     method = [f"    def test_{word}(self):"]
     if parts.names:
@@ -224,6 +250,17 @@ def test_text(source: str, said: Classification, word: str, expected: str | None
     method.append(indented(body, "        "))
     lines += [f"class {camel}Tests(TestCase):", *method, "", "", 'if __name__ == "__main__":', "    run_tests()", ""]
     return "\n".join(lines)
+
+
+def _importing(top: str, line: str) -> str:
+    """The top of a module with one import more, behind those that it begins with."""
+    last = 0
+    for node in ast.parse(top).body:
+        if not isinstance(node, (ast.Import, ast.ImportFrom)):
+            break
+        last = node.end_lineno or node.lineno
+    lines = top.splitlines()
+    return "\n".join([*lines[:last], line, *lines[last:]])
 
 
 def _printed(body: str, expected: str) -> str:
@@ -235,9 +272,17 @@ def _printed(body: str, expected: str) -> str:
 
 
 COLLECT_ENV = """
-import io, contextlib
-from torch.utils.collect_env import get_pretty_env_info
-print(get_pretty_env_info())
+import re
+from importlib.metadata import distributions
+from torch.utils.collect_env import get_env_info, pretty_str
+
+facts = get_env_info()
+if not facts.pip_packages:  # an environment without pip
+    wanted = re.compile("(torch|triton|numpy|optree|onnx|nvidia|mypy|flake8)", re.I)
+    found = {one.metadata["Name"]: one.version for one in distributions() if wanted.match(one.metadata["Name"] or "")}
+    lines = [f"{name}=={found[name]}" for name in sorted(found)]
+    facts = facts._replace(pip_version="pip3", pip_packages="\\n".join(lines))
+print(pretty_str(facts))
 """
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from pt2bugs.case.expectation import public
 from pt2bugs.case.observation import telling_line
 from pt2bugs.triage.classify import Classification
-from pt2bugs.triage.hand_over import TEST_FILES, HandedOver
+from pt2bugs.triage.hand_over import TEST_FILES, HandedOver, headline
 from pt2bugs.triage.identity import Identity
 from pt2bugs.triage.ladder import Ladder
 from pt2bugs.triage.minimize import Minimized
@@ -18,6 +18,8 @@ from pt2bugs.triage.reproduce import Reproduction
 from pt2bugs.triage.since_when import Releases
 
 MAX_PROGRAM_LINES = 150
+MAX_SIMILAR = 2
+"""Matches that are only similar, told where none is the same."""
 _RUNG_WORDS = {
     "none": "no compiler",
     "eager": "Dynamo alone",
@@ -82,7 +84,7 @@ def summary(triage: Triage) -> str:
     first = telling_line(found.identity.message)
     if found.identity.error_type or first:
         lines.append(f"  {found.identity.error_type}{': ' if found.identity.error_type else ''}{first[:200]}")
-    if found.identity.frame:
+    if found.identity.place:
         lines.append(f"  in {found.identity.frame}")
     if ladder.first_failing:
         lines.append(f"  first failing: {ladder.first_failing}" + (f" ({ladder.pass_})" if ladder.pass_ else ""))
@@ -92,7 +94,7 @@ def summary(triage: Triage) -> str:
         lines.append(f"  class: {said.symptom}, component: {said.component} ({said.why})")
     elif said is not None:
         lines.append(f"  no bug of the compiler: {said.why}")
-    for match in triage.known[:2]:
+    for match in triage.known[:MAX_SIMILAR]:
         lines.append(f"  {match['kind']}: {match['case']} {match['title']} ({match['advice']})")
     if triage.releases is not None:
         lines += [f"  {sentence}" for sentence in triage.releases.sentences()]
@@ -111,11 +113,8 @@ def _short(identity: Identity) -> str:
 
 def report(triage: Triage, source: str, folder: Path) -> str:
     """The page in Markdown."""
-    found, said = triage.found, triage.said
-    identity = found.identity
-    title = f"{identity.error_type.rpartition('.')[2]}: " if identity.error_type else ""
-    title += telling_line(identity.message) or identity.signal or str(identity.outcome)
-    parts = [f"# {title[:160]}", "", "## What happens", "", *_what(triage), ""]
+    said = triage.said
+    parts = [f"# {headline(triage.found.identity)[:160]}", "", "## What happens", "", *_what(triage), ""]
     parts += ["## Minimal program", "", "```python", *_program(source), "```", "", *_shrunk(triage), ""]
     parts += ["## Layer", "", *_layer(triage), ""]
     if said is not None and said.symptom:
@@ -147,7 +146,7 @@ def _what(triage: Triage) -> list[str]:
         f"{identity.error_type}{': ' if identity.error_type else ''}{identity.message}",
     ]
     lines += ["```"]
-    if identity.frame:
+    if identity.place:
         lines += ["", f"The innermost torch frame is `{identity.frame}`."]
     if found.trial.text:
         lines += [
@@ -220,10 +219,11 @@ def _releases(releases: Releases) -> list[str]:
 def _known(triage: Triage) -> list[str]:
     if not triage.known:
         return ["No bug of the corpus matches."]
+    same = [match for match in triage.known if match["kind"] == "identity"]
     return [
         f"- {match['kind']} ({match['score']:.2f}): [{match['case']}]({match['issue']}) {match['title']}. "
         f"{match['advice']}"
-        for match in triage.known
+        for match in same or triage.known[:MAX_SIMILAR]
     ]
 
 

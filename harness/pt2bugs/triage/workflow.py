@@ -141,7 +141,16 @@ def _examine(lab: Laboratory, program: Program, result: Triage, settings: Settin
         talk("hand over: case and unit test")
         result.versions = versions(lab, Path(scratch))
         bug_in = result.releases.specifier if result.releases is not None else ""
-        result.handed = hand_over(lab, source, shown, result.said, program.name, settings.folder, bug_in)
+        result.handed = hand_over(
+            lab,
+            source,
+            shown,
+            result.said,
+            program.name,
+            settings.folder,
+            bug_in,
+            passes_plain=result.ladder.heals("none"),
+        )
         result.notes += result.handed.problems
     _write(program, source, result, settings.folder)
     if "artifacts" not in settings.skip:
