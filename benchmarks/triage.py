@@ -5,8 +5,8 @@
 
 A check becomes a program: no header, no docstring, no comment, no name of its own; it asks for the default backend.
 Only if it passes there (its bug needs another backend) it asks for the one its header names. Torch's bisector is left
-out: no class and no component depends on it. Right are the first
-failing rung and the class: `RUNGS` says which rungs fit a header's component, and was fixed before the first run.
+out: no class and no component depends on it. Right are the first failing rung and the class: `RUNGS` says which rungs
+fit a header's component, and was fixed before the first run.
 """
 
 from __future__ import annotations
@@ -131,10 +131,12 @@ def measure(options: argparse.Namespace) -> None:
     done = set()
     if options.output.exists():
         done = {(one["case"], one["check"]) for one in map(json.loads, options.output.read_text().splitlines())}
+    measured = 0
     for row in failing(options.torch, options.results / "cells.csv"):
         case = cases[row["case"]]
-        if (case.id, row["check"]) in done or case.extra:
+        if (case.id, row["check"]) in done or case.extra or measured == options.limit:
             continue
+        measured += 1
         done.add((case.id, row["check"]))
         began = time.monotonic()
         try:
@@ -178,6 +180,7 @@ def main() -> None:
     parser.add_argument("--cases", type=Path, default=Path("cases"))
     parser.add_argument("--results", type=Path, default=Path("results"))
     parser.add_argument("-o", "--output", type=Path, default=Path("triage.jsonl"))
+    parser.add_argument("--limit", type=int, metavar="N", help="measure so many more, and stop")
     parser.add_argument("--table", type=Path)
     options = parser.parse_args()
     if options.table:

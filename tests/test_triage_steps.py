@@ -182,6 +182,11 @@ def _class_of(
     [
         (Identity(Outcome.CRASH, signal="SIGSEGV"), "inductor", ("crash", "inductor")),
         (Identity(Outcome.OOM), "inductor", ("memory", "inductor")),
+        (
+            Identity(Outcome.RAISE, "torch._dynamo.exc.UncapturedHigherOrderOpError", "no"),
+            "eager",
+            ("internal-error", "dynamo"),
+        ),
         (Identity(Outcome.RAISE, "torch._dynamo.exc.Unsupported", "call f"), "eager", ("graph-break", "dynamo")),
         (
             Identity(Outcome.RAISE, "torch._inductor.exc.InductorError", "x"),
@@ -230,6 +235,15 @@ def test_what_dynamo_alone_captures_is_no_graph_break() -> None:
     ladder = Ladder([*steps, Step("aot_eager", refused, same=True)], "aot_eager")
     said = classify(Program(Path("p.py"), "pass\n"), Reproduction(seen, refused, 1, 1, Oracle()), ladder)
     assert (said.symptom, said.component) == ("internal-error", "aotautograd")
+
+
+def test_an_export_breaks_no_graph() -> None:
+    refused = Identity(Outcome.RAISE, "torch._dynamo.exc.UserError", "mismatch")
+    seen = Observation(Outcome.RAISE, refused.error_type, "mismatch")
+    for entered, symptom in ((("export",), "internal-error"), (("compile",), "graph-break")):
+        found = Reproduction(Trial(seen, entered=entered), refused, 1, 1, Oracle())
+        said = classify(Program(Path("p.py"), "pass\n"), found, Ladder([Step("export", refused, same=True)], "export"))
+        assert said.symptom == symptom
 
 
 def test_a_rung_below_that_fails_otherwise() -> None:

@@ -16,7 +16,10 @@ from pt2bugs.triage.program import Program, expects_exception
 from pt2bugs.triage.reproduce import Reproduction
 from pt2bugs.triage.trial import Trial
 
-_GRAPH_BREAK = re.compile(r"\.Unsupported$|\.exc\.UserError$|Graph[Bb]reak|\.UncapturedHigherOrderOpError$")
+_GRAPH_BREAK = re.compile(r"\.Unsupported$|\.exc\.UserError$|Graph[Bb]reak")
+"""What Dynamo answers with a graph break; an UncapturedHigherOrderOpError it always raises."""
+_USER_ERROR = re.compile(r"\.exc\.UserError$")
+"""In a program that only exports, where no graph can be broken, it says that an input or a constraint is refused."""
 _RECOMPILATION = re.compile(r"RecompileLimit|RecompileError|CacheLimitExceeded|CacheSizeLimit")
 _TRITON = re.compile(r"^triton\.|[Tt]riton|OutOfResources")
 _BACKEND_FAILURE = re.compile(
@@ -167,7 +170,9 @@ def symptom_of(program: Program, identity: Identity, trial: Trial, ladder: Ladde
 
 def _symptom_of_exception(identity: Identity, trial: Trial, ladder: Ladder) -> tuple[str, str]:
     kind, frames = identity.error_type, f"{identity.frame}\n{trial.observation.all_frames}"
-    if _GRAPH_BREAK.search(kind) and not ladder.heals("eager"):
+    exports_only = "export" in trial.entered and "compile" not in trial.entered
+    breaks = _GRAPH_BREAK.search(kind) and not (exports_only and _USER_ERROR.search(kind))
+    if breaks and not ladder.heals("eager"):
         return "graph-break", f"{kind}: Dynamo cannot capture it"
     if _RECOMPILATION.search(kind):
         return "recompilation", f"{kind}: a limit of recompilations"
