@@ -6,7 +6,7 @@
 # issue = "https://github.com/pytorch/pytorch/issues/188223"
 # title = "take with randperm indices after an in-place op breaks the pattern matcher"
 # component = "inductor"
-# symptom = "internal-error"
+# symptom = "backend-failure"
 # devices = ["cpu", "cuda"]
 # demands = ["mutation", "randomness"]
 #
