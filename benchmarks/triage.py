@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -150,27 +151,49 @@ def measure(options: argparse.Namespace) -> None:
         print(f"{case.id} {row['check']}: {answer['first_failing']} {answer['class']} {answer['said']}", flush=True)
 
 
-def table(path: Path) -> None:
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
+Rows = list[dict[str, Any]]
+
+
+def is_rung(row: Mapping[str, Any]) -> bool:
+    return row["first_failing"] in RUNGS.get(row["component"], set())
+
+
+def counts(rows: Rows) -> dict[str, int]:
+    """How many are right in what."""
+    return {
+        "first failing rung": sum(map(is_rung, rows)),
+        "class": sum(row["class"] == row["symptom"] for row in rows),
+        "rung and class": sum(is_rung(row) and row["class"] == row["symptom"] for row in rows),
+        "component": sum(row["said"] == row["component"] for row in rows),
+    }
+
+
+def table(path: Path, roots: list[Path]) -> None:
+    """The rows by the headers as they are now; how many were right by the headers at the time of measuring, too."""
+    then = [json.loads(line) for line in path.read_text().splitlines()]
+    cases = {case.id: case for case in load_cases(roots, lambda words: print(words, file=sys.stderr))}
+    rows: Rows = [
+        {**row, "component": cases[row["case"]].component, "symptom": cases[row["case"]].symptom}
+        for row in then
+        if row["case"] in cases
+    ]
     rows.sort(key=lambda row: (row["component"], row["case"], row["check"]))
-    print("| check | header: component, symptom | first failing rung | class | component said | right |")
+    print("| check | header | first failing rung | class | component said | right |")
     print("| --- | --- | --- | --- | --- | --- |")
-    counts = {"rung": 0, "class": 0, "both": 0, "component": 0}
     for row in rows:
-        rung = row["first_failing"] in RUNGS.get(row["component"], set())
-        class_ = row["class"] == row["symptom"]
-        counts["rung"] += rung
-        counts["class"] += class_
-        counts["both"] += rung and class_
-        counts["component"] += row["said"] == row["component"]
-        right = "yes" if rung and class_ else " and ".join(n for n, ok in (("rung", rung), ("class", class_)) if not ok)
+        misses = [n for n, ok in (("rung", is_rung(row)), ("class", row["class"] == row["symptom"])) if not ok]
         print(
             f"| {row['case']} {row['check']} | {row['component']}, {row['symptom']} | {row['first_failing'] or '-'} | "
-            f"{row['class'] or '-'} | {row['said'] or '-'} | {'yes' if right == 'yes' else f'no: {right}'} |"
+            f"{row['class'] or '-'} | {row['said'] or '-'} | {'no: ' + ', '.join(misses) if misses else 'yes'} |"
         )
     print()
-    for name, count in counts.items():
-        print(f"{name}: {count} of {len(rows)}")
+    print(
+        f"| of {len(rows)} checks of {len({row['case'] for row in rows})} cases, right | now | headers as they were |"
+    )
+    print("| --- | --- | --- |")
+    before = counts(then)
+    for name, count in counts(rows).items():
+        print(f"| {name} | {count} | {before[name]} |")
 
 
 def main() -> None:
@@ -184,7 +207,7 @@ def main() -> None:
     parser.add_argument("--table", type=Path)
     options = parser.parse_args()
     if options.table:
-        table(options.table)
+        table(options.table, [options.cases])
     else:
         measure(options)
 
