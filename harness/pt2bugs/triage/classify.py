@@ -164,7 +164,8 @@ def symptom_of(program: Program, identity: Identity, trial: Trial, ladder: Ladde
         if handled and _WANTS_ERROR.search(words):
             return "missing-error", "without the compiler an exception is raised there, with it none is"
         if expects_exception(program.source, identity.line):
-            return "missing-error", "the program expects an exception there, and none is raised"
+            either = "" if ladder.heals("none") else "; without the compiler none is raised either"
+            return "missing-error", f"the program expects an exception there, and none is raised{either}"
     return "wrong-result", "the program's own comparison fails"
 
 
