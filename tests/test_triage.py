@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from fake_torch import build_wheels, serve_index, write_torch
 from pt2bugs.cli import main
+from pt2bugs.curate.marks import marks_in
 from suite import case_text
 
 KEYS = {
@@ -125,6 +126,10 @@ def test_the_case_is_a_case(bench: Bench) -> None:
     assert (case["component"], case["symptom"]) == ("inductor", "wrong-result")
     bug = (bench.out / "case.py").read_text()
     assert '# match = "Tensor-likes are not close!"' in bug
+    assert [mark.text.partition(": ")[2] for mark in marks_in(bug)] == [
+        "the address of the issue",
+        "why it happens, in the field's terms",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pt2bugs.case.words import Outcome
 from pt2bugs.cli import main
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.ladder import Climber
 from pt2bugs.triage.program import load_program
 from pt2bugs.triage.reproduce import reproduce
-from pt2bugs.triage.trial import laboratory
+from pt2bugs.triage.trial import Laboratory, laboratory
 
 
 def triage(folder: Path, capsys: pytest.CaptureFixture[str], program: str, *arguments: str) -> dict[str, Any]:
@@ -75,7 +77,13 @@ def test_a_failure_that_the_program_catches(tmp_path: Path, capsys: pytest.Captu
     assert "does not fail as the program does" not in (tmp_path / "out" / "report.md").read_text()
 
 
-def test_a_program_that_calls_aotautograd_by_itself(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Laboratory]:
+    with laboratory(Path(sys.executable), Budget(5), 60, ()) as opened:
+        yield opened
+
+
+def test_a_program_that_calls_aotautograd_by_itself(tmp_path: Path, lab: Laboratory) -> None:
     """Without the compiler `aot_function` gives the function back: the layer is AOTAutograd, not "no compiler"."""
     path = tmp_path / "program.py"
     path.write_text(
@@ -83,8 +91,21 @@ def test_a_program_that_calls_aotautograd_by_itself(tmp_path: Path) -> None:
         "def broken(graph, inputs):\n    raise ValueError('no')\n\n"
         "print(aot_function(torch.sin, broken)(torch.ones(2)))\n"
     )
-    with laboratory(Path(sys.executable), Budget(5), 60, ()) as lab:
-        program = load_program(path)
-        ladder = Climber(lab, program, reproduce(lab, program, 1), lambda _: None).climb()
+    program = load_program(path)
+    ladder = Climber(lab, program, reproduce(lab, program, 1), lambda _: None).climb()
     assert [step.rung for step in ladder.steps if step.same] == ["aot_eager"]
     assert (ladder.first_failing, ladder.below) == ("aot_eager", "none")
+
+
+def test_without_a_decomposition(tmp_path: Path, lab: Laboratory) -> None:
+    """The rung takes it from the table that Inductor gives to AOTAutograd; where there is none it says so."""
+    path = tmp_path / "program.py"
+    path.write_text(
+        "import torch\nfrom torch._inductor.decomposition import select_decomp_table\n"
+        "torch.compile(lambda x: x + 1, backend='eager')(torch.ones(2))\n"
+        "assert torch.ops.aten.hardswish.default in select_decomp_table()\n"
+    )
+    assert lab.run(path).outcome is Outcome.PASS
+    assert lab.run(path, {"no_decomposition": ["aten.hardswish"]}).outcome is Outcome.WRONG
+    kept = lab.run(path, {"no_decomposition": ["aten.no_such_operator"]})
+    assert (kept.outcome, len(kept.absent)) == (Outcome.PASS, 1)

@@ -326,7 +326,10 @@ def _remove_decompositions(names: set[str], entries: Entries) -> None:
     if table is None:
         entries.absent.append("torch._inductor.decomposition.decompositions")
         return
-    for operator in [one for one in table if str(one) in names or str(one).rpartition(".")[0] in names]:
+    found = [one for one in table if str(one) in names or str(one).rpartition(".")[0] in names]
+    if not found:
+        entries.absent.append(f"decomposition of {', '.join(sorted(names))} in Inductor")
+    for operator in found:
         table.pop(operator)
 
 

@@ -127,7 +127,7 @@ def classify(program: Program, found: Reproduction, ladder: Ladder) -> Classific
     first = ladder.first_failing
     if first == "none" and set(trial.entered) <= {"compile"}:
         words = "it fails in the same way without the compiler"
-        return Classification(None, None, identity.frame, _operator(found, ladder), (), words)
+        return Classification(None, None, identity.frame, operator_of(found, ladder), (), words)
     symptom, why = symptom_of(program, identity, trial, ladder)
     component, because = component_of(identity, trial, ladder)
     labels = tuple(
@@ -138,7 +138,7 @@ def classify(program: Program, found: Reproduction, ladder: Ladder) -> Classific
         )
     )  # fmt: skip
     frame = identity.frame
-    return Classification(symptom, component, frame, _operator(found, ladder), labels, f"{why}; {because}")
+    return Classification(symptom, component, frame, operator_of(found, ladder), labels, f"{why}; {because}")
 
 
 def symptom_of(program: Program, identity: Identity, trial: Trial, ladder: Ladder) -> tuple[str, str]:
@@ -253,7 +253,7 @@ def _statement(program: Program, lines: tuple[int, ...]) -> str:
     return best
 
 
-def _operator(found: Reproduction, ladder: Ladder) -> str:
+def operator_of(found: Reproduction, ladder: Ladder) -> str:
     """The operator that the failure, the traceback or torch's bisector names; empty if none does."""
     for text in (ladder.pass_, found.identity.message, found.trial.text):
         if match := _OPERATOR.search(text):

@@ -46,6 +46,7 @@ INSIDE_INDUCTOR: Mapping[str, Mapping[str, Any]] = {
     "emulate_precision_casts": {"backend": "inductor", "config": {f"{_INDUCTOR}emulate_precision_casts": True}},
     "cpp_wrapper": {"backend": "inductor", "config": {f"{_INDUCTOR}cpp_wrapper": True}},
 }
+NO_DECOMPOSITION = "no_decomposition"
 MAX_REPEATS = 10
 BUDGET_PART = 0.5
 
@@ -217,6 +218,19 @@ class Climber:
                 "backend": ladder.first_failing
             }  # fmt: skip
             self._try(rung, {**backend, **redirect})
+
+    def climb_without_decomposition(self, operator: str) -> None:
+        """One rung more where Inductor or its decompositions are the first to fail: without that of the suspect.
+
+        Args:
+            operator: as ``aten.mm`` or ``aten.mm.default``; empty if nothing names one.
+        """
+        if self.ladder.first_failing not in LAYERS[-2:]:
+            return
+        if not operator:
+            self._skip(NO_DECOMPOSITION, "nothing names an operator")
+            return
+        self._try(NO_DECOMPOSITION, {"backend": self.ladder.first_failing, "no_decomposition": [operator]})
 
     def _skip(self, rung: str, why: str) -> None:
         self.ladder.steps.append(Step(rung, Identity.of(Observation(Outcome.SKIP, message=why)), same=False))

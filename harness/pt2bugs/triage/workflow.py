@@ -14,7 +14,7 @@ from pt2bugs.files import write_text
 from pt2bugs.triage.artifacts import gather
 from pt2bugs.triage.bisector import narrow
 from pt2bugs.triage.budget import Budget
-from pt2bugs.triage.classify import classify
+from pt2bugs.triage.classify import classify, operator_of
 from pt2bugs.triage.hand_over import hand_over, versions
 from pt2bugs.triage.known import known_bugs
 from pt2bugs.triage.ladder import Climber
@@ -126,8 +126,10 @@ def _search(program: Program, settings: Settings, budget: Budget) -> tuple[str, 
 
 def _examine(lab: Laboratory, program: Program, result: Triage, settings: Settings, budget: Budget) -> None:
     found, talk = result.found, settings.talk
-    result.ladder = Climber(lab, program, found, talk).climb()
+    climber = Climber(lab, program, found, talk)
+    result.ladder = climber.climb()
     narrow(lab, program, found, result.ladder, talk)
+    climber.climb_without_decomposition(operator_of(found, result.ladder))
     result.said = classify(program, found, result.ladder)
     result.known = known_bugs(found, lab.torch, settings.cases, settings.results, settings.warn)
     if found.failed < found.runs:
