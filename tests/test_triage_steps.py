@@ -13,7 +13,7 @@ from pt2bugs.case.observation import Observation
 from pt2bugs.case.words import Outcome
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.classify import Classification, classify
-from pt2bugs.triage.hand_over import pattern_of
+from pt2bugs.triage.hand_over import case_text, headline, pattern_of
 from pt2bugs.triage.hand_over import test_text as unit_test_text
 from pt2bugs.triage.identity import Identity
 from pt2bugs.triage.ladder import Ladder, Step
@@ -160,6 +160,15 @@ def test_the_pattern_of_a_graph_break_has_its_context() -> None:
         "Unsupported call\n  Explanation: no\n\n  Developer debug context: unsupported operator: aten.x.y\n\n More"
     )
     assert not re.search(pattern_of(message), message.replace("aten.x.y", "aten.z.y"))
+
+
+def test_a_failure_without_a_word_is_told_by_its_place() -> None:
+    silent = Identity(Outcome.RAISE, "AssertionError", "", "torch/export/a.py:10 check")
+    assert headline(silent) == "AssertionError: without a word, in check of torch/export/a.py"
+    found = Reproduction(Trial(Observation(Outcome.RAISE, "AssertionError")), silent, 1, 1, Oracle())
+    said = Classification("internal-error", "export", "", "", (), "")
+    text = case_text("f()\n", found, said, "word", "2.9.1")
+    assert '# frame = "torch/export/a\\\\.py:.* check"' in text
 
 
 # --- classes ------------------------------------------------------------------------------------------

@@ -109,3 +109,19 @@ def test_without_a_decomposition(tmp_path: Path, lab: Laboratory) -> None:
     assert lab.run(path, {"no_decomposition": ["aten.hardswish"]}).outcome is Outcome.WRONG
     kept = lab.run(path, {"no_decomposition": ["aten.no_such_operator"]})
     assert (kept.outcome, len(kept.absent)) == (Outcome.PASS, 1)
+
+
+def test_what_an_export_is_needed_for(tmp_path: Path, lab: Laboratory) -> None:
+    """Below its rungs every module runs as it is: what fails there in the same way is no bug of export."""
+    for name, forward, expected in (
+        ("breaks", "return x + 1 if x.sum() > 0 else x", ("export_non_strict", "no_export")),
+        ("own", "raise RuntimeError('mine')", ("none", "")),
+    ):
+        path = tmp_path / f"{name}.py"
+        path.write_text(
+            "import torch\nclass M(torch.nn.Module):\n    def forward(self, x):\n        " + forward + "\n"
+            "program = torch.export.export(M(), (torch.ones(2),), strict=False)\nprint(program.module())\n"
+        )
+        program = load_program(path)
+        ladder = Climber(lab, program, reproduce(lab, program, 1), lambda _: None).climb()
+        assert (ladder.first_failing, ladder.below) == expected

@@ -248,12 +248,31 @@ def _redirect_export(redirect: Mapping[str, Any], entries: Entries) -> None:
             setattr(export, name, _exporting(original, redirect, entries))
 
 
+class _Unexported:
+    """What an export gives back where none is made: the module, which has run once as it is.
+
+    What else a program asks of an `ExportedProgram` is missing; then this run says nothing.
+    """
+
+    def __init__(self, mod: Any, args: Any = (), kwargs: Any = None, **_: Any) -> None:
+        mod(*args, **(kwargs or {}))
+        self._mod = mod
+
+    def module(self, **_: Any) -> Any:
+        return self._mod
+
+    def run_decompositions(self, *_: Any, **__: Any) -> Any:
+        return self
+
+
 def _exporting(original: Any, redirect: Mapping[str, Any], entries: Entries) -> Any:
     @functools.wraps(original)
     def export(*args: Any, **options: Any) -> Any:
         with entries.inside() as outermost:
             if outermost:
                 entries.enter("export")
+                if redirect.get("export") == NONE:
+                    return _Unexported(*args, **options)
                 if "strict" in redirect:
                     options["strict"] = redirect["strict"]
             try:

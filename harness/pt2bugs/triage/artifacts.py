@@ -114,7 +114,7 @@ def _plans(said: Classification, ladder: Ladder, *, is_raised_again: bool) -> It
         yield _Plan(TRACEBACK, {"TORCHDYNAMO_VERBOSE": "1"})
     if symptom in _DEBUG_FOLDER and ladder.first_failing in ("inductor", "aot_eager_decomp_partition"):
         yield _Plan("debug", {"TORCH_COMPILE_DEBUG": "1", "TORCH_COMPILE_DEBUG_DIR": "@"})
-    if level := _MINIFIED.get(symptom):
+    if (level := _MINIFIED.get(symptom)) and ladder.first_failing in LAYERS[1:]:
         after = "aot" if ladder.first_failing in ("inductor", "aot_eager_decomp_partition") else "dynamo"
         yield _Plan(
             "minifier",

@@ -125,7 +125,7 @@ def classify(program: Program, found: Reproduction, ladder: Ladder) -> Classific
     identity = found.identity
     trial = found.trial
     first = ladder.first_failing
-    if first == "none" and set(trial.entered) <= {"compile"}:
+    if first == "none" and (set(trial.entered) <= {"compile"} or ladder.shows("no_export")):
         words = "it fails in the same way without the compiler"
         return Classification(None, None, identity.frame, operator_of(found, ladder), (), words)
     symptom, why = symptom_of(program, identity, trial, ladder)

@@ -132,6 +132,9 @@ def case_text(
         entry.append(f"error = {json.dumps(identity.error_type)}")
     if outcome in (Outcome.RAISE, Outcome.WRONG) and identity.error_type:
         entry.append(f"match = {json.dumps(pattern_of(identity.message))}")
+        if not identity.message.strip() and identity.place:
+            file, _, function = identity.place.partition(" ")
+            entry.append(f"frame = {json.dumps(f'{_escaped(file)}:.* {_escaped(function)}')}")
     if identity.signal:
         entry.append(f"signal = {json.dumps(identity.signal)}")
     title = _title(identity)
@@ -209,7 +212,12 @@ def _escaped(line: str) -> str:
 
 def headline(identity: Identity) -> str:
     """A failure in one line: the exception, its telling line, and what Dynamo says of the place in the program."""
-    text = telling_line(identity.message) or identity.signal or str(identity.outcome)
+    where = identity.place.partition(" ")
+    text = (
+        telling_line(identity.message)
+        or identity.signal
+        or (f"without a word, in {where[2]} of {where[0]}" if where[2] else str(identity.outcome))
+    )
     context = _CONTEXT.search(identity.message)
     if context is not None and context[1] not in text:
         text = f"{text} ({context[1].strip()})"

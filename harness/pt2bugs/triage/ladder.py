@@ -24,6 +24,8 @@ EXPORTS: Mapping[str, Mapping[str, Any]] = {
     "export_non_strict": {"strict": False},
     "export_strict": {"strict": True},
 }
+NO_EXPORT: Mapping[str, Mapping[str, Any]] = {"no_export": {"backend": "none", "export": "none"}}
+"""Below the rungs of export: every module runs once, as it is, where it would be exported."""
 _DYNAMO = "torch._dynamo.config."
 _INDUCTOR = "torch._inductor.config."
 SHAPES: Mapping[str, Mapping[str, Any]] = {
@@ -184,6 +186,11 @@ class Climber:
         return self.ladder
 
     def _climb_exports(self) -> None:
+        for rung, redirect in NO_EXPORT.items():
+            if self._try(rung, redirect, exact=True).same and not self._wants_refusal:
+                self.ladder.first_failing = "none"
+                return
+            self.ladder.below = rung if self.ladder.heals(rung) else ""
         for rung, redirect in EXPORTS.items():
             step = self._try(rung, redirect)
             if step.same and self.ladder.first_failing in ("", "none"):

@@ -19,7 +19,7 @@ from pt2bugs.engine.client import EngineError
 from pt2bugs.files import write_text
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.identity import Identity
-from pt2bugs.triage.ladder import EXPORTS, LAYERS, Ladder
+from pt2bugs.triage.ladder import EXPORTS, LAYERS, NO_EXPORT, Ladder
 from pt2bugs.triage.program import Program
 from pt2bugs.triage.program_parts import without_handlers
 from pt2bugs.triage.reproduce import Reproduction
@@ -96,7 +96,8 @@ def _redirects(ladder: Ladder) -> tuple[dict[str, Any], dict[str, Any] | None]:
         at = {"backend": first}
     elif first in EXPORTS:
         at = dict(EXPORTS[first])
-    return at, {"backend": ladder.below} if ladder.below else None
+    below = dict(NO_EXPORT[ladder.below]) if ladder.below in NO_EXPORT else {"backend": ladder.below}
+    return at, below if ladder.below else None
 
 
 def minimize(

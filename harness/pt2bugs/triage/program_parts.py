@@ -51,7 +51,21 @@ def split(source: str) -> Parts:
         else:
             inner.append(_text(lines, node))
             bound += _bound(node)
-    return Parts(_joined(outer), "\n".join(inner) or "pass", tuple(dict.fromkeys(bound)))
+    shared = _used_in_functions(tree)
+    return Parts(
+        _joined(outer), "\n".join(inner) or "pass", tuple(name for name in dict.fromkeys(bound) if name in shared)
+    )
+
+
+def _used_in_functions(tree: ast.Module) -> set[str]:
+    """The names that functions and classes of a program use; all, where it looks names up at run time."""
+    called = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    names: set[str] = called if called & {"globals", "eval", "exec", "vars"} else set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            names |= {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+            names |= {name for one in ast.walk(node) if isinstance(one, ast.Global) for name in one.names}
+    return names
 
 
 def _joined(statements: list[str]) -> str:
