@@ -30,7 +30,7 @@ from pt2bugs.triage.classify import classify
 from pt2bugs.triage.ladder import Climber
 from pt2bugs.triage.program import load_program
 from pt2bugs.triage.reproduce import reproduce
-from pt2bugs.triage.trial import laboratory
+from pt2bugs.triage.trial import Laboratory, laboratory
 
 EXPORTS = {"export", "export_strict", "export_non_strict"}
 RUNGS = {
@@ -95,7 +95,7 @@ def failing(torch: str, cells: Path) -> list[dict[str, str]]:
     return [row for _, row in sorted(zip(order, rows, strict=True), key=lambda pair: pair[0])]
 
 
-def triage(case: Case, check_name: str, backend: str, python: Path, seconds: float) -> dict[str, Any]:
+def triage(lab: Laboratory, case: Case, check_name: str, backend: str) -> dict[str, Any]:
     check = next(one for one in case.checks if one.name == check_name)
     answer: dict[str, Any] = {
         "case": case.id,
@@ -103,7 +103,8 @@ def triage(case: Case, check_name: str, backend: str, python: Path, seconds: flo
         "component": case.component,
         "symptom": case.symptom,
     }
-    with tempfile.TemporaryDirectory() as folder, laboratory(python, Budget(10), seconds, ()) as lab:
+    lab.budget, lab.timeout_s = Budget(10), min(60.0, case.timeout)
+    with tempfile.TemporaryDirectory() as folder:
         for asked in dict.fromkeys(("inductor", backend)):
             given = {"device": "cpu", "backend": asked}
             path = Path(folder) / "program.py"
@@ -132,21 +133,23 @@ def measure(options: argparse.Namespace) -> None:
     done = set()
     if options.output.exists():
         done = {(one["case"], one["check"]) for one in map(json.loads, options.output.read_text().splitlines())}
-    measured = 0
-    for row in failing(options.torch, options.results / "cells.csv"):
+    rows = [row for row in failing(options.torch, options.results / "cells.csv") if not cases[row["case"]].extra]
+    rows = [row for row in rows if (row["case"], row["check"]) not in done][: options.limit]
+    with laboratory(options.python_exe, Budget(10), 60.0, ()) as lab:
+        _measure(lab, cases, rows, options.output)
+
+
+def _measure(lab: Laboratory, cases: Mapping[str, Case], rows: list[dict[str, str]], output: Path) -> None:
+    for row in rows:
         case = cases[row["case"]]
-        if (case.id, row["check"]) in done or case.extra or measured == options.limit:
-            continue
-        measured += 1
-        done.add((case.id, row["check"]))
         began = time.monotonic()
         try:
-            answer = triage(case, row["check"], row["backend"], options.python_exe, min(60.0, case.timeout))
+            answer = triage(lab, case, row["check"], row["backend"])
         except Exception as error:
             answer = {"case": case.id, "check": row["check"], "component": case.component, "symptom": case.symptom}
             answer |= {"first_failing": "", "class": "", "said": "", "why": f"{type(error).__name__}: {error}"}
         answer["seconds"] = round(time.monotonic() - began, 1)
-        with options.output.open("a") as file:
+        with output.open("a") as file:
             file.write(json.dumps(answer) + "\n")
         print(f"{case.id} {row['check']}: {answer['first_failing']} {answer['class']} {answer['said']}", flush=True)
 
