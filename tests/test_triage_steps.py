@@ -18,7 +18,7 @@ from pt2bugs.triage.hand_over import test_text as unit_test_text
 from pt2bugs.triage.identity import Identity
 from pt2bugs.triage.ladder import Ladder, Step
 from pt2bugs.triage.program import Program, expects_exception, load_program, without_import
-from pt2bugs.triage.program_parts import split, without_handlers
+from pt2bugs.triage.program_parts import split, without_handlers, without_idle_statements
 from pt2bugs.triage.redact import REDACTED, redact, redact_source
 from pt2bugs.triage.reproduce import Oracle, Reproduction
 from pt2bugs.triage.since_when import since_when
@@ -69,6 +69,11 @@ def test_an_import_that_is_not_used_leaves_no_trace_but_its_lines() -> None:
     assert left == "import os\npass\n\n\nprint(os.sep)\n"
     assert without_import(f"{source}trange(3)\n", "tqdm") is None
     assert without_import("from tqdm import *\n", "tqdm") is None
+
+
+def test_what_a_reducer_leaves_where_a_call_was() -> None:
+    source = "def f():\n    0\n    x\nfor i in range(2):\n    i\n    f()\nelse:\n    None\n"
+    assert without_idle_statements(source) == "def f():\n    pass\nfor i in range(2):\n    f()\n"
 
 
 def test_an_import_more_stands_with_the_others() -> None:

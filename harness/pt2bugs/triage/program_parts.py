@@ -181,3 +181,25 @@ class _Unguarded(ast.NodeTransformer):
 def without_handlers(source: str) -> str:
     """The program with nothing that catches exceptions, so that they leave it."""
     return ast.unparse(ast.fix_missing_locations(_Unguarded().visit(ast.parse(source)))) + "\n"
+
+
+def without_idle_statements(source: str) -> str:
+    """The program without statements that are a constant or a name alone, which a reducer leaves where a call was."""
+    return ast.unparse(ast.fix_missing_locations(_Busy().visit(ast.parse(source)))) + "\n"
+
+
+class _Busy(ast.NodeTransformer):
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        super().generic_visit(node)
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(node, name, None)
+            if isinstance(block, list) and block:
+                busy = [one for one in block if not _is_idle(one)]
+                setattr(node, name, busy or ([ast.Pass()] if name == "body" else []))
+        return node
+
+
+def _is_idle(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Pass) or (
+        isinstance(node, ast.Expr) and isinstance(node.value, (ast.Constant, ast.Name))
+    )
