@@ -187,7 +187,8 @@ class Climber:
 
     def _climb_exports(self) -> None:
         for rung, redirect in NO_EXPORT.items():
-            if self._try(rung, redirect, exact=True).same and not self._wants_refusal:
+            # The module is not what an export gives back, so a comparison may fail there for reasons of its own.
+            if self._try(rung, redirect, exact=True).same and self._found.outcome is not Outcome.WRONG:
                 self.ladder.first_failing = "none"
                 return
             self.ladder.below = rung if self.ladder.heals(rung) else ""
