@@ -13,7 +13,7 @@ from pt2bugs.case.observation import Observation
 from pt2bugs.case.words import Outcome
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.classify import Classification, classify
-from pt2bugs.triage.hand_over import case_text, headline, pattern_of
+from pt2bugs.triage.hand_over import case_text, pattern_of
 from pt2bugs.triage.hand_over import test_text as unit_test_text
 from pt2bugs.triage.identity import Identity
 from pt2bugs.triage.ladder import Ladder, Step
@@ -157,23 +157,38 @@ def test_the_backend_that_wraps_an_error_is_no_part_of_it() -> None:
 
 @pytest.mark.parametrize("message", ["Tensor-likes are not close!", "size [3, 4] (50.0%) at 0x7f", "a\\b 'c' \"d\" $"])
 def test_the_pattern_of_a_message_matches_it(message: str) -> None:
-    assert re.search(pattern_of(message), message)
+    assert re.search(pattern_of(Identity(Outcome.RAISE, "E", message)), message)
 
 
 def test_the_pattern_of_a_graph_break_has_its_context() -> None:
     message = (
         "Unsupported call\n  Explanation: no\n\n  Developer debug context: unsupported operator: aten.x.y\n\n More"
     )
-    assert not re.search(pattern_of(message), message.replace("aten.x.y", "aten.z.y"))
+    assert not re.search(pattern_of(Identity(Outcome.RAISE, "E", message)), message.replace("aten.x.y", "aten.z.y"))
 
 
 def test_a_failure_without_a_word_is_told_by_its_place() -> None:
     silent = Identity(Outcome.RAISE, "AssertionError", "", "torch/export/a.py:10 check")
-    assert headline(silent) == "AssertionError: without a word, in check of torch/export/a.py"
+    assert silent.headline == "AssertionError: without a word, in check of torch/export/a.py"
     found = Reproduction(Trial(Observation(Outcome.RAISE, "AssertionError")), silent, 1, 1, Oracle())
     said = Classification("internal-error", "export", "", "", (), "")
     text = case_text("f()\n", found, said, "word", "2.9.1")
     assert '# frame = "torch/export/a\\\\.py:.* check"' in text
+
+
+def test_a_smaller_program_says_the_same() -> None:
+    message = (
+        "Dynamo failed to run FX node: add(*(FakeTensor(size=(2,)), x), **{}): got RuntimeError('devices meta, cpu')"
+    )
+    one = Identity(Outcome.RAISE, "TorchRuntimeError", message, "torch/_subclasses/fake_tensor.py:9 merge_devices")
+    smaller = Identity(Outcome.RAISE, one.error_type, message.replace("(2,)), x", "(3, 4)), 0"), one.frame)
+    slid = Identity(Outcome.RAISE, one.error_type, message.replace("meta", "cuda:0"), one.frame)
+    assert one.headline == "TorchRuntimeError: RuntimeError('devices meta, cpu')"
+    assert one.is_same(slid)
+    assert one.says_the_same(smaller)
+    assert not one.says_the_same(slid)
+    assert re.search(pattern_of(one), smaller.message)
+    assert not re.search(pattern_of(one), slid.message)
 
 
 # --- classes ------------------------------------------------------------------------------------------

@@ -131,7 +131,7 @@ def case_text(
     if identity.error_type:
         entry.append(f"error = {json.dumps(identity.error_type)}")
     if outcome in (Outcome.RAISE, Outcome.WRONG) and identity.error_type:
-        entry.append(f"match = {json.dumps(pattern_of(identity.message))}")
+        entry.append(f"match = {json.dumps(pattern_of(identity))}")
         if not identity.message.strip() and identity.place:
             file, _, function = identity.place.partition(" ")
             entry.append(f"frame = {json.dumps(f'{_escaped(file)}:.* {_escaped(function)}')}")
@@ -190,19 +190,17 @@ def _settings(found: Reproduction) -> list[str]:
     return lines
 
 
-def pattern_of(message: str) -> str:
+def pattern_of(identity: Identity) -> str:
     """A regular expression for what tells a message from others of its kind, numbers and addresses left open.
 
-    That is its telling line, and what Dynamo calls the context: the line alone is one of a few hundred sentences.
+    That is its telling line and what stands inside: the line alone is one of a few hundred sentences.
     """
-    line = telling_line(message)[:120]
-    context = _CONTEXT.search(message)
-    if context is None or context[1] in line:
-        return _escaped(line) or "^$"
-    return f"{_escaped(line)}[\\s\\S]*{_escaped(context[1].strip()[:120])}"
-
-
-_CONTEXT = re.compile(r"Developer debug context: (\S.*)")
+    line = telling_line(identity.message)
+    inner = identity.inner[:120]
+    if inner and inner in line:
+        return _escaped(inner)
+    line = line[:120]
+    return f"{_escaped(line)}[\\s\\S]*{_escaped(inner)}" if inner else _escaped(line) or "^$"
 
 
 def _escaped(line: str) -> str:
@@ -210,22 +208,8 @@ def _escaped(line: str) -> str:
     return re.sub(r"\\([ '\"\-,:;=<>&~#@!%/])", r"\1", text)
 
 
-def headline(identity: Identity) -> str:
-    """A failure in one line: the exception, its telling line, and what Dynamo says of the place in the program."""
-    where = identity.place.partition(" ")
-    text = (
-        telling_line(identity.message)
-        or identity.signal
-        or (f"without a word, in {where[2]} of {where[0]}" if where[2] else str(identity.outcome))
-    )
-    context = _CONTEXT.search(identity.message)
-    if context is not None and context[1] not in text:
-        text = f"{text} ({context[1].strip()})"
-    return f"{identity.error_type.rpartition('.')[2]}: {text}" if identity.error_type else text
-
-
 def _title(identity: Identity) -> str:
-    title = headline(identity)
+    title = identity.headline
     title = " ".join("".join(c if c.isprintable() else " " for c in title).split())
     return title.replace('"', "'").replace("\\", "/")[:110]
 

@@ -81,6 +81,8 @@ class Interesting:
         """As `Identity.is_same`, but lines move while a program shrinks, and an assertion's words are the program's."""
         found = trial.identity
         one, other = (_without_line(identity) for identity in (found, self.identity))
+        if one.outcome is Outcome.RAISE and not one.says_the_same(other):
+            return False
         return one.is_same(other) and trial.is_caught == self._found.trial.is_caught
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from pt2bugs.case.expectation import public
 from pt2bugs.case.observation import telling_line
 from pt2bugs.triage.classify import Classification
-from pt2bugs.triage.hand_over import TEST_FILES, HandedOver, headline
+from pt2bugs.triage.hand_over import TEST_FILES, HandedOver
 from pt2bugs.triage.identity import Identity
 from pt2bugs.triage.ladder import Ladder
 from pt2bugs.triage.minimize import Minimized
@@ -81,9 +81,7 @@ def summary(triage: Triage) -> str:
     """A few lines for the terminal."""
     found, ladder, said = triage.found, triage.ladder, triage.said
     lines = [f"{found.identity.outcome} in {found.failed} of {found.runs} runs on torch {triage.torch}"]
-    first = telling_line(found.identity.message)
-    if found.identity.error_type or first:
-        lines.append(f"  {found.identity.error_type}{': ' if found.identity.error_type else ''}{first[:200]}")
+    lines.append(f"  {found.identity.headline[:240]}")
     if found.identity.place:
         lines.append(f"  in {found.identity.frame}")
     if ladder.first_failing:
@@ -114,7 +112,7 @@ def _short(identity: Identity) -> str:
 def report(triage: Triage, source: str, folder: Path) -> str:
     """The page in Markdown."""
     said = triage.said
-    parts = [f"# {headline(triage.found.identity)[:160]}", "", "## What happens", "", *_what(triage), ""]
+    parts = [f"# {triage.found.identity.headline[:160]}", "", "## What happens", "", *_what(triage), ""]
     parts += ["## Minimal program", "", "```python", *_program(source), "```", "", *_shrunk(triage), ""]
     parts += ["## Layer", "", *_layer(triage), ""]
     if said is not None and said.symptom:

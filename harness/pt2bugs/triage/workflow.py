@@ -138,7 +138,7 @@ def _examine(lab: Laboratory, program: Program, result: Triage, settings: Settin
     if result.said.symptom is None:
         return
     with tempfile.TemporaryDirectory(prefix="pt2bugs-triage-") as scratch:
-        source, shown = _minimized(lab, program, result, settings, budget, Path(scratch))
+        source, shown, open_ = _minimized(lab, program, result, settings, budget, Path(scratch))
         _write(program, source, result, settings.folder)
         talk("hand over: case and unit test")
         result.versions = versions(lab, Path(scratch))
@@ -151,31 +151,38 @@ def _examine(lab: Laboratory, program: Program, result: Triage, settings: Settin
             program.name,
             settings.folder,
             bug_in,
-            passes_plain=result.ladder.heals("none"),
+            passes_plain=result.ladder.heals("none") or result.ladder.heals("no_export"),
         )
         result.notes += result.handed.problems
-    _write(program, source, result, settings.folder)
-    if "artifacts" not in settings.skip:
-        folder = settings.folder / "artifacts"
-        share = budget.share(ARTIFACTS_PART)
-        result.artifacts, missing = gather(lab, program, result.said, result.ladder, folder, share, talk)
-        result.notes += [f"no artifact {words}" for words in missing]
+        _write(program, source, result, settings.folder)
+        _gather(lab, open_, result, settings, budget)
     if budget.is_over:
         result.notes.append(f"the budget of {settings.minutes:g} minutes was spent; what is here was found until then")
     _write(program, source, result, settings.folder)
 
 
+def _gather(lab: Laboratory, program: Program, result: Triage, settings: Settings, budget: Budget) -> None:
+    if "artifacts" not in settings.skip and result.said is not None:
+        folder = settings.folder / "artifacts"
+        share = budget.share(ARTIFACTS_PART)
+        result.artifacts, missing = gather(lab, program, result.said, result.ladder, folder, share, settings.talk)
+        result.notes += [f"no artifact {words}" for words in missing]
+
+
 def _minimized(
     lab: Laboratory, program: Program, result: Triage, settings: Settings, budget: Budget, scratch: Path
-) -> tuple[str, Reproduction]:
-    """The smallest program, and how it fails. A program that catches the failure is first made to let it out."""
+) -> tuple[str, Reproduction, Program]:
+    """The smallest program, how it fails, and the one that it was made of.
+
+    That is the program itself or, where it catches the failure, one that lets it out.
+    """
     found, before = result.found, program
     if found.trial.is_caught and (open_ := uncaught(lab, program, found, scratch)) is not None:
         program = open_
         found = Reproduction(lab.run(program.path), found.identity, found.failed, found.runs, found.oracle)
         result.notes.append("the program catches what the compiler raises; the minimal program lets it out")
     if "minimize" in settings.skip:
-        return program.source, found
+        return program.source, found, program
     share = budget.share(MINIMIZE_PART)
     small = minimize(lab, program, found, result.ladder, scratch, share, settings.talk)
     if before is not program:
@@ -188,7 +195,7 @@ def _minimized(
         again = lab.run(result.minimal_path, stdout=found.oracle.reference is not None)
         if again.identity.is_failure:
             found = replace(found, trial=again)
-    return small.source, found
+    return small.source, found, program
 
 
 def _write(program: Program, source: str, result: Triage, folder: Path) -> None:
