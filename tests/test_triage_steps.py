@@ -49,6 +49,12 @@ def test_the_function_does_what_the_program_does(source: str) -> None:
     assert _printed(made) == _printed(source)
 
 
+def test_only_names_that_functions_share_are_global() -> None:
+    source = "def f(x):\n    return x + n\nn = int('2')\nx = f(1)\nprint([x for x in (1,)])\n"
+    assert split(source).names == ("n",)
+    assert split(f"{source}exec('x')\n").names == ("n", "x")
+
+
 def _printed(source: str) -> str:
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import symtable
 import tokenize
 from dataclasses import dataclass
 
@@ -51,21 +52,25 @@ def split(source: str) -> Parts:
         else:
             inner.append(_text(lines, node))
             bound += _bound(node)
-    shared = _used_in_functions(tree)
+    shared = _used_in_functions(source)
     return Parts(
         _joined(outer), "\n".join(inner) or "pass", tuple(name for name in dict.fromkeys(bound) if name in shared)
     )
 
 
-def _used_in_functions(tree: ast.Module) -> set[str]:
+def _used_in_functions(source: str) -> set[str]:
     """The names that functions and classes of a program use; all, where it looks names up at run time."""
-    called = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    names: set[str] = called if called & {"globals", "eval", "exec", "vars"} else set()
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            names |= {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-            names |= {name for one in ast.walk(node) if isinstance(one, ast.Global) for name in one.names}
-    return names
+    table = symtable.symtable(source, "program", "exec")
+    everything = {symbol.get_name() for symbol in table.get_symbols()}
+    if everything & {"globals", "eval", "exec", "vars"}:
+        return everything
+    names: set[str] = set()
+    todo = table.get_children()
+    while todo:
+        inner = todo.pop()
+        names |= {symbol.get_name() for symbol in inner.get_symbols() if symbol.is_global()}
+        todo += inner.get_children()
+    return everything if names & {"globals", "eval", "exec", "vars"} else names
 
 
 def _joined(statements: list[str]) -> str:
