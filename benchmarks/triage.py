@@ -4,8 +4,8 @@
     python benchmarks/triage.py --table FILE.jsonl                    the table of docs/triage.md
 
 A check becomes a program: no header, no docstring, no comment, no name of its own; it asks for the default backend.
-Only if it passes there (its bug needs another backend) it asks for the one its header names. Torch's bisector is left
-out: no class and no component depends on it. Right are the first failing rung and the class: `RUNGS` says which rungs
+Only if that does not show the documented failure (its bug needs another backend) it asks for the one its header names.
+Torch's bisector is left out: no class and no component depends on it. Right are the first failing rung and the class: `RUNGS` says which rungs
 fit a header's component, and was fixed before the first run.
 """
 
@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from pt2bugs.case.corpus import load_cases
+from pt2bugs.case.expectation import has_identity
 from pt2bugs.case.model import Case
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.classify import classify
@@ -114,7 +115,7 @@ def triage(lab: Laboratory, case: Case, check_name: str, backend: str) -> dict[s
             )
             program = load_program(path)
             found = reproduce(lab, program, 1)
-            if found.is_failure:
+            if any(has_identity(bug, found.trial.observation) for bug in case.bugs if not bug.blocked):
                 break
         answer |= {"backend": asked, "outcome": str(found.outcome), "message": found.identity.message[:200]}
         ladder = Climber(lab, program, found, lambda _: None, inside=False).climb()
