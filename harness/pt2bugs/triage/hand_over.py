@@ -8,6 +8,7 @@ import re
 import textwrap
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pt2bugs.case.expectation import public
 from pt2bugs.case.observation import telling_line
@@ -85,15 +86,20 @@ def hand_over(
     )
     write_text(case, text)
     write_text(test, test_text(source, said, word, expected))
+    runs: tuple[tuple[Path, dict[str, Any]], ...] = (
+        (case, {"kind": "check", "check": f"test_{word}", "arguments": {}, "compiles": False}),
+        (test, {"unit_test": True}),
+    )
     problems = []
-    checked = lab.run(
-        case, kind="check", check=f"test_{word}", arguments={}, compiles=False, timeout_s=lab.timeout_s
-    )  # fmt: skip
-    if not has_identity(checked.identity, found.identity):
-        problems.append(f"case.py does not fail as the program does: {checked.observation.summary[:200]}")
-    tested = lab.run(test, unit_test=True)
-    if not has_identity(tested.identity, found.identity):
-        problems.append(f"{test.name} does not fail as the program does: {tested.observation.summary[:200]}")
+    for path, request in runs:
+        shown = None if lab.budget.is_over else lab.run(path, timeout_s=lab.timeout_s, **request)
+        if shown is not None and has_identity(shown.identity, found.identity):
+            continue
+        # A run that the budget cut short says nothing.
+        if shown is None or (shown.outcome is Outcome.TIMEOUT and lab.budget.is_over):
+            problems.append(f"{path.name} was not seen to fail: the budget was spent")
+        else:
+            problems.append(f"{path.name} does not fail as the program does: {shown.observation.summary[:200]}")
     return HandedOver(case, test, tuple(problems))
 
 
