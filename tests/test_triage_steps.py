@@ -21,7 +21,7 @@ from pt2bugs.triage.program import Program, expects_exception, load_program, wit
 from pt2bugs.triage.program_parts import split, without_handlers, without_idle_statements
 from pt2bugs.triage.redact import REDACTED, redact, redact_source
 from pt2bugs.triage.reproduce import Oracle, Reproduction
-from pt2bugs.triage.since_when import since_when
+from pt2bugs.triage.since_when import alike, since_when
 from pt2bugs.triage.trial import Trial
 from test_triage import PROGRAM, python_with
 
@@ -192,6 +192,11 @@ def test_a_smaller_program_says_the_same() -> None:
     assert one.headline == "TorchRuntimeError: RuntimeError('devices meta, cpu')"
     assert one.is_same(slid)
     assert one.says_the_same(smaller)
+    later = Identity(
+        Outcome.RAISE, one.error_type, f"RuntimeError when making fake tensor call\n  Explanation: {message}"
+    )
+    assert alike(later, one)
+    assert not alike(Identity(Outcome.RAISE, one.error_type, later.message.replace("meta", "cuda"), "t.py:1 f"), one)
     assert not one.says_the_same(slid)
     assert re.search(pattern_of(one), smaller.message)
     assert not re.search(pattern_of(one), slid.message)
