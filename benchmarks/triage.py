@@ -4,8 +4,9 @@
     python benchmarks/triage.py --table FILE.jsonl                    the table of docs/triage.md
 
 A check becomes a program: no header, no docstring, no comment, no name of its own; it asks for the default backend.
-Only if it passes there (its bug needs another backend) it asks for the one its header names. Right are the first
-failing rung and the class: `RUNGS` says which rungs fit a header's component, and was fixed before the first run.
+Only if that does not show the documented failure (its bug needs another backend) it asks for the one its header names.
+Torch's bisector is left out: no class and no component depends on it. Right are the first failing rung and the class:
+`RUNGS` says which rungs fit a header's component, and was fixed before the first run.
 """
 
 from __future__ import annotations
@@ -17,18 +18,20 @@ import json
 import sys
 import tempfile
 import time
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pt2bugs.case.corpus import load_cases
+from pt2bugs.case.expectation import has_identity
 from pt2bugs.case.model import Case
-from pt2bugs.triage.bisector import narrow
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.classify import classify
 from pt2bugs.triage.ladder import Climber
 from pt2bugs.triage.program import load_program
 from pt2bugs.triage.reproduce import reproduce
-from pt2bugs.triage.trial import laboratory
+from pt2bugs.triage.trial import Laboratory, laboratory
 
 EXPORTS = {"export", "export_strict", "export_non_strict"}
 RUNGS = {
@@ -79,12 +82,21 @@ def program_of(source: str, check: str, arguments: list[str]) -> str:
 
 
 def failing(torch: str, cells: Path) -> list[dict[str, str]]:
-    """The cells of that release in which the documented bug was seen."""
+    """The cells of that release in which the documented bug was seen, the first check of every case before the others.
+
+    So a run that is stopped early has seen as many different bugs as it could.
+    """
     with cells.open() as file:
-        return [row for row in csv.DictReader(file) if row["torch"] == torch and row["verdict"] == "xfail"]
+        rows = [row for row in csv.DictReader(file) if row["torch"] == torch and row["verdict"] == "xfail"]
+    nth: Counter[str] = Counter()
+    order = []
+    for row in rows:
+        order.append(nth[row["case"]])
+        nth[row["case"]] += 1
+    return [row for _, row in sorted(zip(order, rows, strict=True), key=lambda pair: pair[0])]
 
 
-def triage(case: Case, check_name: str, backend: str, python: Path, seconds: float) -> dict[str, Any]:
+def triage(lab: Laboratory, case: Case, check_name: str, backend: str) -> dict[str, Any]:
     check = next(one for one in case.checks if one.name == check_name)
     answer: dict[str, Any] = {
         "case": case.id,
@@ -92,7 +104,8 @@ def triage(case: Case, check_name: str, backend: str, python: Path, seconds: flo
         "component": case.component,
         "symptom": case.symptom,
     }
-    with tempfile.TemporaryDirectory() as folder, laboratory(python, Budget(10), seconds, ()) as lab:
+    lab.budget, lab.timeout_s = Budget(10), min(60.0, case.timeout)
+    with tempfile.TemporaryDirectory() as folder:
         for asked in dict.fromkeys(("inductor", backend)):
             given = {"device": "cpu", "backend": asked}
             path = Path(folder) / "program.py"
@@ -102,18 +115,16 @@ def triage(case: Case, check_name: str, backend: str, python: Path, seconds: flo
             )
             program = load_program(path)
             found = reproduce(lab, program, 1)
-            if found.is_failure:
+            if any(has_identity(bug, found.trial.observation) for bug in case.bugs if not bug.blocked):
                 break
         answer |= {"backend": asked, "outcome": str(found.outcome), "message": found.identity.message[:200]}
         ladder = Climber(lab, program, found, lambda _: None, inside=False).climb()
-        narrow(lab, program, found, ladder, lambda _: None)
         said = classify(program, found, ladder)
         return answer | {
             "first_failing": ladder.first_failing,
             "class": said.symptom,
             "said": said.component,
             "why": said.why,
-            "pass": ladder.pass_,
             "ladder": {step.rung: f"{step.identity.outcome}{' same' if step.same else ''}" for step in ladder.steps},
         }
 
@@ -123,44 +134,70 @@ def measure(options: argparse.Namespace) -> None:
     done = set()
     if options.output.exists():
         done = {(one["case"], one["check"]) for one in map(json.loads, options.output.read_text().splitlines())}
-    for row in failing(options.torch, options.results / "cells.csv"):
+    rows = [row for row in failing(options.torch, options.results / "cells.csv") if not cases[row["case"]].extra]
+    rows = [row for row in rows if (row["case"], row["check"]) not in done][: options.limit]
+    with laboratory(options.python_exe, Budget(10), 60.0, ()) as lab:
+        _measure(lab, cases, rows, options.output)
+
+
+def _measure(lab: Laboratory, cases: Mapping[str, Case], rows: list[dict[str, str]], output: Path) -> None:
+    for row in rows:
         case = cases[row["case"]]
-        if (case.id, row["check"]) in done or case.extra:
-            continue
-        done.add((case.id, row["check"]))
         began = time.monotonic()
         try:
-            answer = triage(case, row["check"], row["backend"], options.python_exe, min(60.0, case.timeout))
+            answer = triage(lab, case, row["check"], row["backend"])
         except Exception as error:
             answer = {"case": case.id, "check": row["check"], "component": case.component, "symptom": case.symptom}
             answer |= {"first_failing": "", "class": "", "said": "", "why": f"{type(error).__name__}: {error}"}
         answer["seconds"] = round(time.monotonic() - began, 1)
-        with options.output.open("a") as file:
+        with output.open("a") as file:
             file.write(json.dumps(answer) + "\n")
         print(f"{case.id} {row['check']}: {answer['first_failing']} {answer['class']} {answer['said']}", flush=True)
 
 
-def table(path: Path) -> None:
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
+Rows = list[dict[str, Any]]
+
+
+def is_rung(row: Mapping[str, Any]) -> bool:
+    return row["first_failing"] in RUNGS.get(row["component"], set())
+
+
+def counts(rows: Rows) -> dict[str, int]:
+    """How many are right in what."""
+    return {
+        "first failing rung": sum(map(is_rung, rows)),
+        "class": sum(row["class"] == row["symptom"] for row in rows),
+        "rung and class": sum(is_rung(row) and row["class"] == row["symptom"] for row in rows),
+        "component": sum(row["said"] == row["component"] for row in rows),
+    }
+
+
+def table(path: Path, roots: list[Path]) -> None:
+    """The rows by the headers as they are now; how many were right by the headers at the time of measuring, too."""
+    then = [json.loads(line) for line in path.read_text().splitlines()]
+    cases = {case.id: case for case in load_cases(roots, lambda words: print(words, file=sys.stderr))}
+    rows: Rows = [
+        {**row, "component": cases[row["case"]].component, "symptom": cases[row["case"]].symptom}
+        for row in then
+        if row["case"] in cases
+    ]
     rows.sort(key=lambda row: (row["component"], row["case"], row["check"]))
-    print("| check | header: component, symptom | first failing rung | class | component said | right |")
+    print("| check | header | first failing rung | class | component said | right |")
     print("| --- | --- | --- | --- | --- | --- |")
-    counts = {"rung": 0, "class": 0, "both": 0, "component": 0}
     for row in rows:
-        rung = row["first_failing"] in RUNGS.get(row["component"], set())
-        class_ = row["class"] == row["symptom"]
-        counts["rung"] += rung
-        counts["class"] += class_
-        counts["both"] += rung and class_
-        counts["component"] += row["said"] == row["component"]
-        right = "yes" if rung and class_ else " and ".join(n for n, ok in (("rung", rung), ("class", class_)) if not ok)
+        misses = [n for n, ok in (("rung", is_rung(row)), ("class", row["class"] == row["symptom"])) if not ok]
         print(
             f"| {row['case']} {row['check']} | {row['component']}, {row['symptom']} | {row['first_failing'] or '-'} | "
-            f"{row['class'] or '-'} | {row['said'] or '-'} | {'yes' if right == 'yes' else f'no: {right}'} |"
+            f"{row['class'] or '-'} | {row['said'] or '-'} | {'no: ' + ', '.join(misses) if misses else 'yes'} |"
         )
     print()
-    for name, count in counts.items():
-        print(f"{name}: {count} of {len(rows)}")
+    print(
+        f"| of {len(rows)} checks of {len({row['case'] for row in rows})} cases, right | now | headers as they were |"
+    )
+    print("| --- | --- | --- |")
+    before = counts(then)
+    for name, count in counts(rows).items():
+        print(f"| {name} | {count} | {before[name]} |")
 
 
 def main() -> None:
@@ -170,10 +207,11 @@ def main() -> None:
     parser.add_argument("--cases", type=Path, default=Path("cases"))
     parser.add_argument("--results", type=Path, default=Path("results"))
     parser.add_argument("-o", "--output", type=Path, default=Path("triage.jsonl"))
+    parser.add_argument("--limit", type=int, metavar="N", help="measure so many more, and stop")
     parser.add_argument("--table", type=Path)
     options = parser.parse_args()
     if options.table:
-        table(options.table)
+        table(options.table, [options.cases])
     else:
         measure(options)
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from fake_torch import build_wheels, serve_index, write_torch
 from pt2bugs.cli import main
+from pt2bugs.curate.marks import marks_in
 from suite import case_text
 
 KEYS = {
@@ -125,6 +126,10 @@ def test_the_case_is_a_case(bench: Bench) -> None:
     assert (case["component"], case["symptom"]) == ("inductor", "wrong-result")
     bug = (bench.out / "case.py").read_text()
     assert '# match = "Tensor-likes are not close!"' in bug
+    assert [mark.text.partition(": ")[2] for mark in marks_in(bug)] == [
+        "the address of the issue",
+        "why it happens, in the field's terms",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -137,6 +142,24 @@ def test_every_way_to_fail(bench: Bench, fault: str, outcome: str, class_: str) 
     answer = bench.answer(str(path), *arguments, faults={"double": fault})
     assert (answer["outcome"], answer["class"], answer["first_failing"]) == (outcome, class_, "eager")
     assert answer["identity"]["signal"] == ("SIGABRT" if fault == "abort" else "")
+
+
+def test_an_error_that_nothing_raises(bench: Bench) -> None:
+    """Without the compiler none is raised either: that does not clear the compiler, which should refuse."""
+    text = """
+        import torch
+
+        def main():
+            try:
+                torch.compile(lambda x: x * 2)(torch.arange(3))
+            except RuntimeError:
+                return
+            raise AssertionError("a length that was marked dynamic became a constant")
+
+        main()
+    """
+    answer = bench.answer(str(bench.program(text)), "--times", "1", "--skip", "minimize", "--skip", "artifacts")
+    assert (answer["first_failing"], answer["class"]) == ("eager", "missing-error")
 
 
 def test_a_program_that_passes(bench: Bench) -> None:
@@ -230,7 +253,9 @@ def test_a_budget_that_is_over_keeps_what_is_there(bench: Bench) -> None:
     path = bench.program(PROGRAM)
     answer = bench.answer(str(path), "--minutes", "0.0001", faults={"double": "raise@inductor"})
     assert answer["outcome"] == "raise"
-    assert "the budget" in (bench.out / "report.md").read_text()
+    report = (bench.out / "report.md").read_text()
+    assert "case.py was not seen to fail: the budget was spent" in report
+    assert "does not fail as the program does" not in report
 
 
 def test_verify_a_fix(bench: Bench, tmp_path: Path) -> None:

@@ -12,15 +12,16 @@ import pytest
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.words import Outcome
 from pt2bugs.triage.budget import Budget
-from pt2bugs.triage.classify import classify
-from pt2bugs.triage.hand_over import pattern_of
+from pt2bugs.triage.classify import Classification, classify
+from pt2bugs.triage.hand_over import case_text, pattern_of
+from pt2bugs.triage.hand_over import test_text as unit_test_text
 from pt2bugs.triage.identity import Identity
 from pt2bugs.triage.ladder import Ladder, Step
-from pt2bugs.triage.program import Program, load_program, without_import
-from pt2bugs.triage.program_parts import split, without_handlers
+from pt2bugs.triage.program import Program, expects_exception, load_program, without_import
+from pt2bugs.triage.program_parts import split, without_handlers, without_idle_statements
 from pt2bugs.triage.redact import REDACTED, redact, redact_source
 from pt2bugs.triage.reproduce import Oracle, Reproduction
-from pt2bugs.triage.since_when import since_when
+from pt2bugs.triage.since_when import alike, since_when
 from pt2bugs.triage.trial import Trial
 from test_triage import PROGRAM, python_with
 
@@ -48,6 +49,12 @@ def test_the_function_does_what_the_program_does(source: str) -> None:
     assert _printed(made) == _printed(source)
 
 
+def test_only_names_that_functions_share_are_global() -> None:
+    source = "def f(x):\n    return x + n\nn = int('2')\nx = f(1)\nprint([x for x in (1,)])\n"
+    assert split(source).names == ("n",)
+    assert split(f"{source}exec('x')\n").names == ("n", "x")
+
+
 def _printed(source: str) -> str:
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
@@ -68,6 +75,24 @@ def test_an_import_that_is_not_used_leaves_no_trace_but_its_lines() -> None:
     assert left == "import os\npass\n\n\nprint(os.sep)\n"
     assert without_import(f"{source}trange(3)\n", "tqdm") is None
     assert without_import("from tqdm import *\n", "tqdm") is None
+
+
+def test_what_a_reducer_leaves_where_a_call_was() -> None:
+    source = "def f():\n    0\n    x\nfor i in range(2):\n    i\n    f()\nelse:\n    None\n"
+    assert without_idle_statements(source) == "def f():\n    pass\nfor i in range(2):\n    f()\n"
+
+
+def test_an_import_more_stands_with_the_others() -> None:
+    top = "import math\nimport torch\n\n\ndef f():\n    import os\n"
+    source = f"{top}f()\n"
+    said = Classification("wrong-result", "inductor", "", "", (), "")
+    lines = unit_test_text(source, said, "program").splitlines()
+    assert lines[3:6] == [
+        "import math",
+        "import torch",
+        "from torch.testing._internal.common_utils import TestCase, run_tests",
+    ]
+    assert unit_test_text("f()\n", said, "program").count("import TestCase") == 1
 
 
 # --- secrets ------------------------------------------------------------------------------------------
@@ -138,14 +163,43 @@ def test_the_backend_that_wraps_an_error_is_no_part_of_it() -> None:
 
 @pytest.mark.parametrize("message", ["Tensor-likes are not close!", "size [3, 4] (50.0%) at 0x7f", "a\\b 'c' \"d\" $"])
 def test_the_pattern_of_a_message_matches_it(message: str) -> None:
-    assert re.search(pattern_of(message), message)
+    assert re.search(pattern_of(Identity(Outcome.RAISE, "E", message)), message)
 
 
 def test_the_pattern_of_a_graph_break_has_its_context() -> None:
     message = (
         "Unsupported call\n  Explanation: no\n\n  Developer debug context: unsupported operator: aten.x.y\n\n More"
     )
-    assert not re.search(pattern_of(message), message.replace("aten.x.y", "aten.z.y"))
+    assert not re.search(pattern_of(Identity(Outcome.RAISE, "E", message)), message.replace("aten.x.y", "aten.z.y"))
+
+
+def test_a_failure_without_a_word_is_told_by_its_place() -> None:
+    silent = Identity(Outcome.RAISE, "AssertionError", "", "torch/export/a.py:10 check")
+    assert silent.headline == "AssertionError: without a word, in check of torch/export/a.py"
+    found = Reproduction(Trial(Observation(Outcome.RAISE, "AssertionError")), silent, 1, 1, Oracle())
+    said = Classification("internal-error", "export", "", "", (), "")
+    text = case_text("f()\n", found, said, "word", "2.9.1")
+    assert '# frame = "torch/export/a\\\\.py:.* check"' in text
+
+
+def test_a_smaller_program_says_the_same() -> None:
+    message = (
+        "Dynamo failed to run FX node: add(*(FakeTensor(size=(2,)), x), **{}): got RuntimeError('devices meta, cpu')"
+    )
+    one = Identity(Outcome.RAISE, "TorchRuntimeError", message, "torch/_subclasses/fake_tensor.py:9 merge_devices")
+    smaller = Identity(Outcome.RAISE, one.error_type, message.replace("(2,)), x", "(3, 4)), 0"), one.frame)
+    slid = Identity(Outcome.RAISE, one.error_type, message.replace("meta", "cuda:0"), one.frame)
+    assert one.headline == "TorchRuntimeError: RuntimeError('devices meta, cpu')"
+    assert one.is_same(slid)
+    assert one.says_the_same(smaller)
+    later = Identity(
+        Outcome.RAISE, one.error_type, f"RuntimeError when making fake tensor call\n  Explanation: {message}"
+    )
+    assert alike(later, one)
+    assert not alike(Identity(Outcome.RAISE, one.error_type, later.message.replace("meta", "cuda"), "t.py:1 f"), one)
+    assert not one.says_the_same(slid)
+    assert re.search(pattern_of(one), smaller.message)
+    assert not re.search(pattern_of(one), slid.message)
 
 
 # --- classes ------------------------------------------------------------------------------------------
@@ -168,6 +222,11 @@ def _class_of(
     [
         (Identity(Outcome.CRASH, signal="SIGSEGV"), "inductor", ("crash", "inductor")),
         (Identity(Outcome.OOM), "inductor", ("memory", "inductor")),
+        (
+            Identity(Outcome.RAISE, "torch._dynamo.exc.UncapturedHigherOrderOpError", "no"),
+            "eager",
+            ("internal-error", "dynamo"),
+        ),
         (Identity(Outcome.RAISE, "torch._dynamo.exc.Unsupported", "call f"), "eager", ("graph-break", "dynamo")),
         (
             Identity(Outcome.RAISE, "torch._inductor.exc.InductorError", "x"),
@@ -191,6 +250,7 @@ def _class_of(
             "my_npu",
             ("wrong-result", "backend"),
         ),
+        (Identity(Outcome.RAISE, "AssertionError", "x"), "my_npu", ("backend-failure", "backend")),
     ],
 )
 def test_rows_of_the_table(identity: Identity, rung: str, expected: tuple[str | None, str | None]) -> None:
@@ -206,6 +266,48 @@ def test_what_an_assertion_of_the_program_says() -> None:
     assert _class_of(accepted, handled=True)[0] == "missing-error"
     assert _class_of(accepted)[0] == "wrong-result"
     assert _class_of(alive)[0] == "memory"
+
+
+def test_what_dynamo_alone_captures_is_no_graph_break() -> None:
+    refused = Identity(Outcome.RAISE, "torch._dynamo.exc.Unsupported", "no")
+    seen = Trial(Observation(Outcome.RAISE, refused.error_type, "no"), entered=("compile",))
+    steps = [Step(rung, Identity(Outcome.PASS), same=False) for rung in ("none", "eager")]
+    ladder = Ladder([*steps, Step("aot_eager", refused, same=True)], "aot_eager")
+    said = classify(Program(Path("p.py"), "pass\n"), Reproduction(seen, refused, 1, 1, Oracle()), ladder)
+    assert (said.symptom, said.component) == ("internal-error", "aotautograd")
+
+
+def test_an_export_breaks_no_graph() -> None:
+    refused = Identity(Outcome.RAISE, "torch._dynamo.exc.UserError", "mismatch")
+    seen = Observation(Outcome.RAISE, refused.error_type, "mismatch")
+    for entered, symptom in ((("export",), "internal-error"), (("compile",), "graph-break")):
+        found = Reproduction(Trial(seen, entered=entered), refused, 1, 1, Oracle())
+        said = classify(Program(Path("p.py"), "pass\n"), found, Ladder([Step("export", refused, same=True)], "export"))
+        assert said.symptom == symptom
+
+
+def test_a_rung_below_that_fails_otherwise() -> None:
+    passes, raises = Identity(Outcome.PASS), Identity(Outcome.RAISE, "TypeError", "no")
+    wrong = Identity(Outcome.WRONG, "AssertionError", "2 is not 3")
+    steps = [Step("none", passes, same=False), Step("eager", wrong, same=False), Step("aot_eager", raises, same=True)]
+    below = Ladder(steps, "aot_eager").fails_otherwise
+    assert below is not None
+    assert below.rung == "eager"
+    assert Ladder([*steps[:1], *steps[2:]], "aot_eager").fails_otherwise is None
+
+
+@pytest.mark.parametrize(
+    ("source", "line", "expected"),
+    [
+        ("try:\n    f()\nexcept ValueError:\n    pass\nelse:\n    raise AssertionError\n", 6, True),
+        ("def g():\n    try:\n        f()\n    except E:\n        return\n    raise AssertionError\n", 6, True),
+        ("def g():\n    try:\n        f()\n    except E:\n        pass\n    raise AssertionError\n", 6, False),
+        ("def g():\n    try:\n        assert f()\n    except E:\n        return\n    raise A\n", 3, False),
+        ("assert f()\n", 1, False),
+    ],
+)
+def test_what_is_reached_only_without_an_exception(source: str, line: int, expected: bool) -> None:
+    assert expects_exception(source, line) is expected
 
 
 # --- releases -----------------------------------------------------------------------------------------

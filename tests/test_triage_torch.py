@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+import sys
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pt2bugs.case.words import Outcome
 from pt2bugs.cli import main
+from pt2bugs.triage.budget import Budget
+from pt2bugs.triage.ladder import Climber
+from pt2bugs.triage.program import load_program
+from pt2bugs.triage.reproduce import reproduce
+from pt2bugs.triage.trial import Laboratory, laboratory
 
 
 def triage(folder: Path, capsys: pytest.CaptureFixture[str], program: str, *arguments: str) -> dict[str, Any]:
@@ -67,3 +75,55 @@ def test_a_failure_that_the_program_catches(tmp_path: Path, capsys: pytest.Captu
     small = Path(answer["minimized"]["path"]).read_text()
     assert "except" not in small
     assert "does not fail as the program does" not in (tmp_path / "out" / "report.md").read_text()
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Laboratory]:
+    with laboratory(Path(sys.executable), Budget(5), 60, ()) as opened:
+        yield opened
+
+
+def test_a_program_that_calls_aotautograd_by_itself(tmp_path: Path, lab: Laboratory) -> None:
+    """Without the compiler `aot_function` gives the function back: the layer is AOTAutograd, not "no compiler"."""
+    path = tmp_path / "program.py"
+    path.write_text(
+        "import torch\nfrom functorch.compile import aot_function\n\n"
+        "def broken(graph, inputs):\n    raise ValueError('no')\n\n"
+        "print(aot_function(torch.sin, broken)(torch.ones(2)))\n"
+    )
+    program = load_program(path)
+    ladder = Climber(lab, program, reproduce(lab, program, 1), lambda _: None).climb()
+    assert [step.rung for step in ladder.steps if step.same] == ["aot_eager"]
+    assert (ladder.first_failing, ladder.below) == ("aot_eager", "none")
+
+
+def test_without_a_decomposition(tmp_path: Path, lab: Laboratory) -> None:
+    """The rung takes it from the table that Inductor gives to AOTAutograd; where there is none it says so."""
+    path = tmp_path / "program.py"
+    path.write_text(
+        "import torch\nfrom torch._inductor.decomposition import select_decomp_table\n"
+        "torch.compile(lambda x: x + 1, backend='eager')(torch.ones(2))\n"
+        "assert torch.ops.aten.hardswish.default in select_decomp_table()\n"
+    )
+    assert lab.run(path).outcome is Outcome.PASS
+    assert lab.run(path, {"no_decomposition": ["aten.hardswish"]}).outcome is Outcome.WRONG
+    kept = lab.run(path, {"no_decomposition": ["aten.no_such_operator"]})
+    assert (kept.outcome, len(kept.absent)) == (Outcome.PASS, 1)
+
+
+def test_what_an_export_is_needed_for(tmp_path: Path, lab: Laboratory) -> None:
+    """Below its rungs every module runs as it is: what fails there in the same way is no bug of export."""
+    for name, forward, expected in (
+        ("breaks", "self.no_such_thing = 1; return x + 1 if x.sum() > 0 else x", ("export_non_strict", "no_export")),
+        ("own", "raise RuntimeError('mine')", ("none", "")),
+        ("compares", "return x", ("export_non_strict", "")),
+    ):
+        path = tmp_path / f"{name}.py"
+        path.write_text(
+            "import torch\nclass M(torch.nn.Module):\n    def forward(self, x):\n        " + forward + "\n"
+            "program = torch.export.export(M(), (torch.ones(2),), strict=False)\n"
+            "assert hasattr(program.module(), 'no_such_thing')\n"
+        )
+        program = load_program(path)
+        ladder = Climber(lab, program, reproduce(lab, program, 1), lambda _: None).climb()
+        assert (ladder.first_failing, ladder.below) == expected

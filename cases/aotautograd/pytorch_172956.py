@@ -6,7 +6,7 @@
 # issue = "https://github.com/pytorch/pytorch/issues/172956"
 # title = "The partitioner fails on a saved tensor that is an output and is changed in backward"
 # component = "aotautograd"
-# symptom = "internal-error"
+# symptom = "backend-failure"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager_decomp_partition"]
 # labels = ["autograd-function"]

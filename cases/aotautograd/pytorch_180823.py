@@ -6,7 +6,7 @@
 # issue = "https://github.com/pytorch/pytorch/issues/180823"
 # title = "inference_mode around view ops inside a compiled function fails in functionalization"
 # component = "aotautograd"
-# symptom = "internal-error"
+# symptom = "backend-failure"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 # labels = ["context-manager"]

@@ -7,7 +7,7 @@
 # fix = "https://github.com/pytorch/pytorch/pull/184659"
 # title = "Dynamic shapes: the gradient of a transposed convolution calls numel() on symbolic sizes"
 # component = "aotautograd"
-# symptom = "internal-error"
+# symptom = "backend-failure"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 # demands = ["dynamic-shapes", "training"]

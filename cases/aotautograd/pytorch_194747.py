@@ -6,7 +6,7 @@
 # issue = "https://github.com/pytorch/pytorch/issues/194747"
 # title = "Mutated inputs that share storage under different dtypes are refused"
 # component = "aotautograd"
-# symptom = "internal-error"
+# symptom = "backend-failure"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 # demands = ["mutation", "aliasing"]

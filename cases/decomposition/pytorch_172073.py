@@ -7,7 +7,7 @@
 # fix = "https://github.com/pytorch/pytorch/pull/172181"
 # title = "Adding a 0-dim complex tensor to itself fails"
 # component = "decomposition"
-# symptom = "internal-error"
+# symptom = "backend-failure"
 # devices = ["cpu"]
 # backends = ["inductor"]
 # labels = ["complex"]

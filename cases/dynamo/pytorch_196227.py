@@ -6,7 +6,7 @@
 # issue = "https://github.com/pytorch/pytorch/issues/196227"
 # title = "DistributedDataParallel's graph split fails at a float between two parts"
 # component = "dynamo"
-# symptom = "internal-error"
+# symptom = "backend-failure"
 # devices = ["cpu"]
 # backends = ["aot_eager"]
 # labels = ["distributed"]

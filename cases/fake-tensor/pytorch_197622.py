@@ -6,7 +6,7 @@
 # issue = "https://github.com/pytorch/pytorch/issues/197622"
 # title = "Backward of antialiased bicubic interpolation fails with symbolic sizes"
 # component = "fake-tensor"
-# symptom = "internal-error"
+# symptom = "backend-failure"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 # demands = ["training", "dynamic-shapes"]

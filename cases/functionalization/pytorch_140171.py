@@ -6,7 +6,7 @@
 # issue = "https://github.com/pytorch/pytorch/issues/140171"
 # title = "as_strided of a view input beyond the view's own elements"
 # component = "functionalization"
-# symptom = "internal-error"
+# symptom = "backend-failure"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 # demands = ["mutation", "aliasing"]

@@ -6,7 +6,7 @@
 # issue = "https://github.com/pytorch/pytorch/issues/148754"
 # title = "F.fold of an unbatched input fails in C++ code generation"
 # component = "inductor"
-# symptom = "internal-error"
+# symptom = "backend-failure"
 # devices = ["cpu"]
 #
 # [[tool.pt2bugs.bug]]

@@ -6,7 +6,7 @@
 # issue = "https://github.com/pytorch/pytorch/issues/184100"
 # title = "Backward of a complex tensor times a complex literal fails in lowering"
 # component = "inductor"
-# symptom = "internal-error"
+# symptom = "backend-failure"
 # devices = ["cpu"]
 # backends = ["inductor"]
 # labels = ["complex"]

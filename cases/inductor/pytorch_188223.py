@@ -7,7 +7,7 @@
 # fix = "https://github.com/pytorch/pytorch/pull/184066"
 # title = "take with randperm indices after an in-place op breaks the pattern matcher"
 # component = "inductor"
-# symptom = "internal-error"
+# symptom = "backend-failure"
 # devices = ["cpu", "cuda"]
 # demands = ["mutation", "randomness"]
 #

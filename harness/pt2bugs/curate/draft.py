@@ -101,7 +101,8 @@ def case_text(name: Name, script: Script, settings: Mapping[str, str], torch: st
     """
     draft, told = script.draft, dict(script.told)
     told |= {key: value for key, value in settings.items() if value}
-    told["issue"] = name.issue or told.get("issue", "")
+    known = str(told.get("issue", ""))
+    told["issue"] = name.issue or (known if _ISSUE.fullmatch(known) else "")
     if draft is not None:
         told.setdefault("title", draft.doc.split("\n")[0].rstrip("."))
         told.setdefault("devices", list(draft.devices))

@@ -175,11 +175,20 @@ def text_of(error: BaseException) -> str:
         return f"<str() of the exception raised {type_name(type(second))}>"
 
 
-def render(error: BaseException) -> str:
-    """The traceback as text, bounded, also for exceptions that cannot be printed."""
+def render(error: BaseException, without: str = "") -> str:
+    """The traceback as text, bounded, also for exceptions that cannot be printed.
+
+    Args:
+        without: a file whose frames are left out.
+    """
     try:
-        lines = traceback.TracebackException.from_exception(error, limit=-30, compact=True).format()
-        text = "".join(bounded(line, RAW_LIMIT // 4) for line in lines)
+        told: Any = traceback.TracebackException.from_exception(error, limit=-30, compact=True)
+        todo = [told] if without else []
+        while todo:
+            one = todo.pop()
+            one.stack[:] = [frame for frame in one.stack if frame.filename != without]
+            todo += [other for other in (one.__cause__, one.__context__) if other is not None]
+        text = "".join(bounded(line, RAW_LIMIT // 4) for line in told.format())
     except BaseException:
         text = f"{type_name(type(error))}: {text_of(error)}"
     return bounded(text, RAW_LIMIT)

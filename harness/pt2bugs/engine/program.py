@@ -17,6 +17,7 @@ from pt2bugs.engine.check import SoftTimeout, import_file, remember_originals, s
 from pt2bugs.engine.observe import observe_exception, render, type_name
 from pt2bugs.engine.protocol import ReportPipe
 from pt2bugs.engine.redirect import NONE, Entries, HandledExceptions, crossref, install
+from pt2bugs.engine.redirect import __file__ as redirect_file
 
 STDOUT_LIMIT = 100_000
 """Characters of the standard output that are reported, where that is asked for."""
@@ -101,7 +102,7 @@ def run_redirected(request: Mapping[str, Any], pipe: ReportPipe) -> None:
     lines = _own_lines(failure, path)
     report = {
         "observation": seen.as_dict(),
-        "text": render(_from_the_program_on(failure, path)) if failure is not None else "",
+        "text": render(_from_the_program_on(failure, path), redirect_file) if failure is not None else "",
         "entered": entries.kinds,
         "backends": entries.backends,
         "own_backend": entries.own,

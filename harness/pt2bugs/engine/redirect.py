@@ -79,7 +79,7 @@ def install(redirect: Mapping[str, Any], entries: Entries) -> None:
 
     _redirect_compile(torch, redirect, entries)
     _redirect_export(redirect, entries)
-    _watch_others(entries)
+    _watch_others(entries, without_aot=redirect.get("backend") == NONE)
     for dotted, value in redirect.get("config", {}).items():
         module, _, name = dotted.rpartition(".")
         try:
@@ -248,12 +248,31 @@ def _redirect_export(redirect: Mapping[str, Any], entries: Entries) -> None:
             setattr(export, name, _exporting(original, redirect, entries))
 
 
+class _Unexported:
+    """What an export gives back where none is made: the module, which has run once as it is.
+
+    What else a program asks of an `ExportedProgram` is missing; then this run says nothing.
+    """
+
+    def __init__(self, mod: Any, args: Any = (), kwargs: Any = None, **_: Any) -> None:
+        mod(*args, **(kwargs or {}))
+        self._mod = mod
+
+    def module(self, **_: Any) -> Any:
+        return self._mod
+
+    def run_decompositions(self, *_: Any, **__: Any) -> Any:
+        return self
+
+
 def _exporting(original: Any, redirect: Mapping[str, Any], entries: Entries) -> Any:
     @functools.wraps(original)
     def export(*args: Any, **options: Any) -> Any:
         with entries.inside() as outermost:
             if outermost:
                 entries.enter("export")
+                if redirect.get("export") == NONE:
+                    return _Unexported(*args, **options)
                 if "strict" in redirect:
                     options["strict"] = redirect["strict"]
             try:
@@ -281,25 +300,42 @@ _OTHERS = (
 )
 
 
-def _watch_others(entries: Entries) -> None:
-    """Note the other ways into the compiler, where the caller is not torch itself."""
+_AOT = ("aot_function", "aot_module")
+"""Those that take a function and return it compiled by AOTAutograd: without the compiler it stays as it is."""
+
+
+def _watch_others(entries: Entries, *, without_aot: bool) -> None:
+    """Note the other ways into the compiler, where the caller is not torch itself.
+
+    Args:
+        without_aot: take AOTAutograd away from a program that calls it.
+    """
     for module, name, kind in _OTHERS:
         owner = sys.modules.get(module) or _import(module)
         original = getattr(owner, name, None)
         if original is not None:
-            setattr(owner, name, _noting(original, kind, entries))
+            plain = _plain if without_aot and name in _AOT else None
+            setattr(owner, name, _noting(original, kind, entries, plain))
     fake = sys.modules.get("torch._subclasses.fake_tensor") or _import("torch._subclasses.fake_tensor")
     mode = getattr(fake, "FakeTensorMode", None)
     if mode is not None:
         mode.__init__ = _noting(mode.__init__, "fake-tensor", entries)
 
 
-def _noting(original: Any, kind: str, entries: Entries) -> Any:
+def _plain(function: Any = None, *_: Any, **options: Any) -> Any:
+    """What stands for `aot_function` and `aot_module` without the compiler."""
+    return function if function is not None else options.get("fn", options.get("mod"))
+
+
+def _noting(original: Any, kind: str, entries: Entries, instead: Any = None) -> Any:
+    """The function, noting a call that does not come from torch, which goes to `instead` if that is given."""
+
     @functools.wraps(original)
     def noted(*args: Any, **options: Any) -> Any:
-        if not inside_torch(sys._getframe(1).f_code.co_filename):
-            entries.enter(kind)
-        return original(*args, **options)
+        if inside_torch(sys._getframe(1).f_code.co_filename):
+            return original(*args, **options)
+        entries.enter(kind)
+        return (instead or original)(*args, **options)
 
     return noted
 
@@ -309,7 +345,10 @@ def _remove_decompositions(names: set[str], entries: Entries) -> None:
     if table is None:
         entries.absent.append("torch._inductor.decomposition.decompositions")
         return
-    for operator in [one for one in table if str(one) in names or str(one).rpartition(".")[0] in names]:
+    found = [one for one in table if str(one) in names or str(one).rpartition(".")[0] in names]
+    if not found:
+        entries.absent.append(f"decomposition of {', '.join(sorted(names))} in Inductor")
+    for operator in found:
         table.pop(operator)
 
 

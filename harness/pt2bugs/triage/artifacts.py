@@ -15,9 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pt2bugs.case.observation import bounded
+from pt2bugs.case.words import Outcome
 from pt2bugs.files import write_text
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.classify import Classification
+from pt2bugs.triage.identity import Identity
 from pt2bugs.triage.ladder import LAYERS, Ladder
 from pt2bugs.triage.program import Program
 from pt2bugs.triage.trial import Laboratory
@@ -41,6 +43,8 @@ LOGS = {
     "memory": "graph_code,aot_graphs",
 }
 """TORCH_LOGS for each class."""
+TRACEBACK = "traceback"
+"""The run whose traceback is kept: where Dynamo raises an error once more it leaves its own frames out, else."""
 _DYNAMIC = "dynamic"
 _DEBUG_FOLDER = {"wrong-result", "backend-failure", "missing-error", "triton", "crash"}
 _MINIFIED = {"backend-failure": "2", "crash": "2", "internal-error": "2", "wrong-result": "4"}
@@ -75,7 +79,9 @@ def gather(
     kept: list[Path] = []
     missing: list[str] = []
     redirect = {"backend": ladder.first_failing} if ladder.first_failing in LAYERS[1:] else {}
-    for plan in _plans(said, ladder):
+    failing = ladder.step(ladder.first_failing)
+    identity = failing.identity if failing is not None else Identity(Outcome.PASS)
+    for plan in _plans(said, ladder, is_raised_again=bool(identity.frame) and not identity.place):
         if budget.is_over:
             missing.append(f"{plan.name}: the budget was spent")
             continue
@@ -84,6 +90,8 @@ def gather(
             env = {name: value.replace("@", scratch) for name, value in plan.env.items()}
             trial = lab.run(program.path, redirect, env=env, fresh=True)
             problem = f"torch wrote nothing ({trial.observation.summary[:120]})"
+            if plan.name == TRACEBACK and trial.text:
+                write_text(Path(scratch) / "traceback.txt", trial.text)
             if plan.name == "minifier":
                 _run_launchers(lab, Path(scratch))
             if plan.name == "tlparse":
@@ -95,16 +103,18 @@ def gather(
     return kept, missing
 
 
-def _plans(said: Classification, ladder: Ladder) -> Iterator[_Plan]:
+def _plans(said: Classification, ladder: Ladder, *, is_raised_again: bool) -> Iterator[_Plan]:
     symptom = said.symptom or ""
     logs = LOGS.get(symptom, "graph_code")
     if said.component == "dynamic-shapes":
         logs += f",{_DYNAMIC}"
     yield _Plan("logs", {"TORCH_LOGS": logs, "TORCH_LOGS_OUT": "@/torch_logs.txt"})
     yield _Plan("tlparse", {"TORCH_TRACE": "@"})
+    if is_raised_again:
+        yield _Plan(TRACEBACK, {"TORCHDYNAMO_VERBOSE": "1"})
     if symptom in _DEBUG_FOLDER and ladder.first_failing in ("inductor", "aot_eager_decomp_partition"):
         yield _Plan("debug", {"TORCH_COMPILE_DEBUG": "1", "TORCH_COMPILE_DEBUG_DIR": "@"})
-    if level := _MINIFIED.get(symptom):
+    if (level := _MINIFIED.get(symptom)) and ladder.first_failing in LAYERS[1:]:
         after = "aot" if ladder.first_failing in ("inductor", "aot_eager_decomp_partition") else "dynamo"
         yield _Plan(
             "minifier",

@@ -12,11 +12,14 @@ from dataclasses import dataclass
 from pt2bugs.case.words import Outcome
 from pt2bugs.triage.identity import Identity
 from pt2bugs.triage.ladder import LAYERS, Ladder
-from pt2bugs.triage.program import Program
+from pt2bugs.triage.program import Program, expects_exception
 from pt2bugs.triage.reproduce import Reproduction
 from pt2bugs.triage.trial import Trial
 
-_GRAPH_BREAK = re.compile(r"\.Unsupported$|\.exc\.UserError$|Graph[Bb]reak|\.UncapturedHigherOrderOpError$")
+_GRAPH_BREAK = re.compile(r"\.Unsupported$|\.exc\.UserError$|Graph[Bb]reak")
+"""What Dynamo answers with a graph break; an UncapturedHigherOrderOpError it always raises."""
+_USER_ERROR = re.compile(r"\.exc\.UserError$")
+"""In a program that only exports, where no graph can be broken, it says that an input or a constraint is refused."""
 _RECOMPILATION = re.compile(r"RecompileLimit|RecompileError|CacheLimitExceeded|CacheSizeLimit")
 _TRITON = re.compile(r"^triton\.|[Tt]riton|OutOfResources")
 _BACKEND_FAILURE = re.compile(
@@ -122,9 +125,9 @@ def classify(program: Program, found: Reproduction, ladder: Ladder) -> Classific
     identity = found.identity
     trial = found.trial
     first = ladder.first_failing
-    if first == "none" and set(trial.entered) <= {"compile"}:
+    if first == "none" and (set(trial.entered) <= {"compile"} or ladder.shows("no_export")):
         words = "it fails in the same way without the compiler"
-        return Classification(None, None, identity.frame, _operator(found, ladder), (), words)
+        return Classification(None, None, identity.frame, operator_of(found, ladder), (), words)
     symptom, why = symptom_of(program, identity, trial, ladder)
     component, because = component_of(identity, trial, ladder)
     labels = tuple(
@@ -135,7 +138,7 @@ def classify(program: Program, found: Reproduction, ladder: Ladder) -> Classific
         )
     )  # fmt: skip
     frame = identity.frame
-    return Classification(symptom, component, frame, _operator(found, ladder), labels, f"{why}; {because}")
+    return Classification(symptom, component, frame, operator_of(found, ladder), labels, f"{why}; {because}")
 
 
 def symptom_of(program: Program, identity: Identity, trial: Trial, ladder: Ladder) -> tuple[str, str]:
@@ -148,7 +151,7 @@ def symptom_of(program: Program, identity: Identity, trial: Trial, ladder: Ladde
     if outcome is Outcome.OOM:
         return "memory", "it ran out of memory"
     if outcome is Outcome.RAISE:
-        return _symptom_of_exception(identity, trial)
+        return _symptom_of_exception(identity, trial, ladder)
     words = f"{identity.message}\n{_statement(program, trial.lines)}"
     if not _COMPARES_TENSORS.search(identity.message):
         if _COUNTS_COMPILATIONS.search(words) and (trial.recompiles or trial.graphs > 1):
@@ -160,12 +163,17 @@ def symptom_of(program: Program, identity: Identity, trial: Trial, ladder: Ladde
         handled = (step := ladder.step("none")) is not None and step.trial is not None and bool(step.trial.handled)
         if handled and _WANTS_ERROR.search(words):
             return "missing-error", "without the compiler an exception is raised there, with it none is"
+        if expects_exception(program.source, identity.line):
+            either = "" if ladder.heals("none") else "; without the compiler none is raised either"
+            return "missing-error", f"the program expects an exception there, and none is raised{either}"
     return "wrong-result", "the program's own comparison fails"
 
 
-def _symptom_of_exception(identity: Identity, trial: Trial) -> tuple[str, str]:
+def _symptom_of_exception(identity: Identity, trial: Trial, ladder: Ladder) -> tuple[str, str]:
     kind, frames = identity.error_type, f"{identity.frame}\n{trial.observation.all_frames}"
-    if _GRAPH_BREAK.search(kind):
+    exports_only = "export" in trial.entered and "compile" not in trial.entered
+    breaks = _GRAPH_BREAK.search(kind) and not (exports_only and _USER_ERROR.search(kind))
+    if breaks and not ladder.heals("eager"):
         return "graph-break", f"{kind}: Dynamo cannot capture it"
     if _RECOMPILATION.search(kind):
         return "recompilation", f"{kind}: a limit of recompilations"
@@ -174,7 +182,14 @@ def _symptom_of_exception(identity: Identity, trial: Trial) -> tuple[str, str]:
         return "triton", "the exception is Triton's"
     if _BACKEND_FAILURE.search(kind):
         return "backend-failure", f"{kind}: the backend raised while it compiled"
+    if is_own_backend(ladder.first_failing):
+        return "backend-failure", f"{kind} is raised with the backend {ladder.first_failing} alone"
     return "internal-error", f"{kind} left the compiler or what it made"
+
+
+def is_own_backend(rung: str) -> bool:
+    """Whether a rung is none of torch's: a backend that the program brings or names."""
+    return bool(rung) and rung not in LAYERS and rung not in _RUNG_COMPONENT
 
 
 def component_of(identity: Identity, trial: Trial, ladder: Ladder) -> tuple[str, str]:
@@ -192,7 +207,7 @@ def component_of(identity: Identity, trial: Trial, ladder: Ladder) -> tuple[str,
             if kind in trial.entered:
                 return component, f"the program enters the compiler by {kind} alone"
         return "dynamo", "no rung shows it alone"
-    if first not in LAYERS and first not in _RUNG_COMPONENT:
+    if is_own_backend(first):
         return "backend", f"only the program's own backend {first} shows it"
     named = _by_frame(frames[:2])
     if named in _REFINING.get(first, ()):
@@ -210,8 +225,6 @@ def component_of(identity: Identity, trial: Trial, ladder: Ladder) -> tuple[str,
         )
     if first == "aot_eager" and ladder.shows("functionalize"):
         return "functionalization", "it fails when graphs are only functionalized"
-    if first == "inductor" and ladder.pass_.startswith("decomposition"):
-        return "decomposition", f"torch's bisector says {ladder.pass_}"
     return _RUNG_COMPONENT[first], f"{first} is the first rung that fails"
 
 
@@ -240,7 +253,7 @@ def _statement(program: Program, lines: tuple[int, ...]) -> str:
     return best
 
 
-def _operator(found: Reproduction, ladder: Ladder) -> str:
+def operator_of(found: Reproduction, ladder: Ladder) -> str:
     """The operator that the failure, the traceback or torch's bisector names; empty if none does."""
     for text in (ladder.pass_, found.identity.message, found.trial.text):
         if match := _OPERATOR.search(text):

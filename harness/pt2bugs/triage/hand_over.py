@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import textwrap
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pt2bugs.case.expectation import public
 from pt2bugs.case.observation import telling_line
 from pt2bugs.case.words import Outcome
+from pt2bugs.curate.marks import MARK
 from pt2bugs.files import write_text
 from pt2bugs.triage.classify import Classification
 from pt2bugs.triage.identity import Identity
@@ -62,11 +65,14 @@ def hand_over(
     name: str,
     folder: Path,
     releases: str = "",
+    *,
+    passes_plain: bool = True,
 ) -> HandedOver:
     """Write the case and the unit test of the program `source`, and run both.
 
     Args:
         releases: a specifier of those that have the bug; empty: the one at hand.
+        passes_plain: whether the program was seen to pass without the compiler.
 
     Raises:
         EngineError: the engine cannot be started.
@@ -75,17 +81,25 @@ def hand_over(
     source = redact_source(without_header(source))
     expected = found.oracle.reference
     case, test = folder / "case.py", folder / f"test_{word}.py"
-    write_text(case, case_text(source, found, said, word, public(lab.torch), expected, releases))
+    text = case_text(
+        source, found, said, word, public(lab.torch), expected=expected, releases=releases, passes_plain=passes_plain
+    )
+    write_text(case, text)
     write_text(test, test_text(source, said, word, expected))
+    runs: tuple[tuple[Path, dict[str, Any]], ...] = (
+        (case, {"kind": "check", "check": f"test_{word}", "arguments": {}, "compiles": False}),
+        (test, {"unit_test": True}),
+    )
     problems = []
-    checked = lab.run(
-        case, kind="check", check=f"test_{word}", arguments={}, compiles=False, timeout_s=lab.timeout_s
-    )  # fmt: skip
-    if not has_identity(checked.identity, found.identity):
-        problems.append(f"case.py does not fail as the program does: {checked.observation.summary[:200]}")
-    tested = lab.run(test, unit_test=True)
-    if not has_identity(tested.identity, found.identity):
-        problems.append(f"{test.name} does not fail as the program does: {tested.observation.summary[:200]}")
+    for path, request in runs:
+        shown = None if lab.budget.is_over else lab.run(path, timeout_s=lab.timeout_s, **request)
+        if shown is not None and has_identity(shown.identity, found.identity):
+            continue
+        # A run that the budget cut short says nothing.
+        if shown is None or (shown.outcome is Outcome.TIMEOUT and lab.budget.is_over):
+            problems.append(f"{path.name} was not seen to fail: the budget was spent")
+        else:
+            problems.append(f"{path.name} does not fail as the program does: {shown.observation.summary[:200]}")
     return HandedOver(case, test, tuple(problems))
 
 
@@ -111,27 +125,32 @@ def case_text(
     said: Classification,
     word: str,
     torch: str,
+    *,
     expected: str | None = None,
     releases: str = "",
+    passes_plain: bool = True,
 ) -> str:
-    """A case file: the header from what was found, the program as its check."""
+    """A case file: the header from what was found, the program as its check; what only a person knows is marked."""
     identity = found.identity
     outcome = identity.outcome
     entry = [f"torch = {json.dumps(releases or f'=={torch}')}", f"outcome = {json.dumps(str(outcome))}"]
     if identity.error_type:
         entry.append(f"error = {json.dumps(identity.error_type)}")
     if outcome in (Outcome.RAISE, Outcome.WRONG) and identity.error_type:
-        entry.append(f"match = {json.dumps(pattern_of(identity.message))}")
+        entry.append(f"match = {json.dumps(pattern_of(identity))}")
+        if not identity.message.strip() and identity.place:
+            file, _, function = identity.place.partition(" ")
+            entry.append(f"frame = {json.dumps(f'{_escaped(file)}:.* {_escaped(function)}')}")
     if identity.signal:
         entry.append(f"signal = {json.dumps(identity.signal)}")
-    title = _title(found)
+    title = _title(identity)
     header = [
         "# /// script",
         '# requires-python = ">=3.10"',
         f'# dependencies = ["torch=={torch}", "numpy", "setuptools"]',
         "#",
         "# [tool.pt2bugs]",
-        f"# issue = {json.dumps(ISSUE)}",
+        f"# issue = {json.dumps(ISSUE)}  # {MARK}: the address of the issue",
         f"# title = {json.dumps(title)}",
         f"# component = {json.dumps(said.component or 'dynamo')}",
         f"# symptom = {json.dumps(said.symptom or 'internal-error')}",
@@ -145,7 +164,8 @@ def case_text(
     doc = [
         f'"""{title}.'.translate(_NO_BACKSLASH),
         *textwrap.wrap(f"Found by triage on torch {torch}: {said.why}.".translate(_NO_DOCSTRING), 110),
-        "Correct: the program ends without an exception, as it does without the compiler.",
+        f"{MARK}: why it happens, in the field's terms",
+        _correct(said, passes_plain=passes_plain),
         '"""',
     ]
     parts = split(source)
@@ -155,6 +175,14 @@ def case_text(
     check = [function, *([f"    global {', '.join(parts.names)}"] if parts.names else []), indented(body, "    ")]
     main = ["", "", 'if __name__ == "__main__":', f"    test_{word}()", ""]
     return "\n".join([*header, *doc, "", imports + parts.top, "", "", *check, *main])
+
+
+def _correct(said: Classification, *, passes_plain: bool) -> str:
+    if said.symptom == "missing-error":
+        return "Correct: the exception that the program expects is raised."
+    return (
+        f"Correct: the program ends without an exception{', as it does without the compiler' if passes_plain else ''}."
+    )
 
 
 def _settings(found: Reproduction) -> list[str]:
@@ -168,19 +196,17 @@ def _settings(found: Reproduction) -> list[str]:
     return lines
 
 
-def pattern_of(message: str) -> str:
+def pattern_of(identity: Identity) -> str:
     """A regular expression for what tells a message from others of its kind, numbers and addresses left open.
 
-    That is its telling line, and what Dynamo calls the context: the line alone is one of a few hundred sentences.
+    That is its telling line and what stands inside: the line alone is one of a few hundred sentences.
     """
-    line = telling_line(message)[:120]
-    context = _CONTEXT.search(message)
-    if context is None or context[1] in line:
-        return _escaped(line) or "^$"
-    return f"{_escaped(line)}[\\s\\S]*{_escaped(context[1].strip()[:120])}"
-
-
-_CONTEXT = re.compile(r"Developer debug context: (\S.*)")
+    line = telling_line(identity.message)
+    inner = identity.inner[:120]
+    if inner and inner in line:
+        return _escaped(inner)
+    line = line[:120]
+    return f"{_escaped(line)}[\\s\\S]*{_escaped(inner)}" if inner else _escaped(line) or "^$"
 
 
 def _escaped(line: str) -> str:
@@ -188,10 +214,8 @@ def _escaped(line: str) -> str:
     return re.sub(r"\\([ '\"\-,:;=<>&~#@!%/])", r"\1", text)
 
 
-def _title(found: Reproduction) -> str:
-    identity = found.identity
-    text = telling_line(identity.message) or identity.signal or str(identity.outcome)
-    title = f"{identity.error_type.rpartition('.')[2]}: {text}" if identity.error_type else text
+def _title(identity: Identity) -> str:
+    title = identity.headline
     title = " ".join("".join(c if c.isprintable() else " " for c in title).split())
     return title.replace('"', "'").replace("\\", "/")[:110]
 
@@ -216,7 +240,7 @@ def test_text(source: str, said: Classification, word: str, expected: str | None
     ]
     if expected is not None:
         lines += ["import contextlib", "import io", ""]
-    lines += [parts.top, "", "from torch.testing._internal.common_utils import TestCase, run_tests", "", ""]
+    lines += [_importing(parts.top, "from torch.testing._internal.common_utils import TestCase, run_tests"), "", ""]
     body = parts.body if expected is None else _printed(parts.body, expected)
     method = [f"    def test_{word}(self):"]
     if parts.names:
@@ -224,6 +248,17 @@ def test_text(source: str, said: Classification, word: str, expected: str | None
     method.append(indented(body, "        "))
     lines += [f"class {camel}Tests(TestCase):", *method, "", "", 'if __name__ == "__main__":', "    run_tests()", ""]
     return "\n".join(lines)
+
+
+def _importing(top: str, line: str) -> str:
+    """The top of a module with one import more, behind those that it begins with."""
+    last = 0
+    for node in ast.parse(top).body:
+        if not isinstance(node, (ast.Import, ast.ImportFrom)):
+            break
+        last = node.end_lineno or node.lineno
+    lines = top.splitlines()
+    return "\n".join([*lines[:last], line, *lines[last:]])
 
 
 def _printed(body: str, expected: str) -> str:
@@ -235,9 +270,17 @@ def _printed(body: str, expected: str) -> str:
 
 
 COLLECT_ENV = """
-import io, contextlib
-from torch.utils.collect_env import get_pretty_env_info
-print(get_pretty_env_info())
+import re
+from importlib.metadata import distributions
+from torch.utils.collect_env import get_env_info, pretty_str
+
+facts = get_env_info()
+if not facts.pip_packages:  # an environment without pip
+    wanted = re.compile("(torch|triton|numpy|optree|onnx|nvidia|mypy|flake8)", re.I)
+    found = {one.metadata["Name"]: one.version for one in distributions() if wanted.match(one.metadata["Name"] or "")}
+    lines = [f"{name}=={found[name]}" for name in sorted(found)]
+    facts = facts._replace(pip_version="pip3", pip_packages="\\n".join(lines))
+print(pretty_str(facts))
 """
 
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from pt2bugs.case.observation import Observation
+from pt2bugs.case.observation import Observation, telling_line
 from pt2bugs.case.words import FAILURES, Outcome
 
 PRINTS_OTHERWISE = "prints otherwise than without the compiler"
@@ -17,6 +17,9 @@ _ADVICE = re.compile(r"\n\s*(Set TORCH\w+=|You can suppress this exception).*", 
 _NUMBER = re.compile(r"0x[0-9a-fA-F]+|(?<![A-Za-z_])\d+(\.\d+)?(e[-+]?\d+)?")
 _RAISED_AGAIN = re.compile(r"torch/_dynamo/eval_frame\.py(:\d+)? (compile_wrapper|_fn|__call__)$")
 """Where Dynamo raises whatever went wrong once more, without its traceback."""
+_CONTEXT = re.compile(r"Developer debug context: (\S.*)")
+_GOT = re.compile(r"\bgot (\w*(?:Error|Exception)\(.*)")
+"""What Dynamo met when it ran an operator on fake tensors; before it stand the operator and all its arguments."""
 _PATH = re.compile(r"(?:/[\w.+-]+){2,}|<(?:cell|cache|env)>\S*")
 
 
@@ -45,8 +48,27 @@ class Identity:
         """The message without what differs from run to run: numbers, addresses, paths, the backend's name."""
         text = _BACKEND_RAISED.sub("", self.message.strip())
         text = _ADVICE.sub("", _USER_CODE.sub("", text))
-        text = _NUMBER.sub("#", _PATH.sub("<path>", text))
-        return " ".join(text.split())[:300]
+        return _without_numbers(text)[:300]
+
+    @property
+    def inner(self) -> str:
+        """What a message says beyond its first line: the exception inside it, or the place that Dynamo names."""
+        found = _GOT.search(self.message) or _CONTEXT.search(self.message)
+        return found[1].strip() if found is not None else ""
+
+    @property
+    def headline(self) -> str:
+        """The failure in one line: the exception and what it says, or where it was raised without a word."""
+        text = telling_line(self.message)
+        if (inner := self.inner) and inner not in text:
+            text = f"{text} ({inner})"
+        elif inner and _GOT.search(text):
+            text = inner
+        if not text and not self.signal and self.place:
+            file, _, function = self.place.partition(" ")
+            text = f"without a word, in {function} of {file}"
+        text = text or self.signal or str(self.outcome)
+        return f"{self.error_type.rpartition('.')[2]}: {text}" if self.error_type else text
 
     @property
     def place(self) -> str:
@@ -72,6 +94,10 @@ class Identity:
             return True
         return bool(self.place) and self.place == other.place
 
+    def says_the_same(self, other: Identity) -> bool:
+        """Whether both say the same, numbers and paths aside: of an exception that a smaller program raises."""
+        return _without_numbers(self.headline) == _without_numbers(other.headline)
+
     def is_equal(self, other: Identity) -> bool:
         """Whether both are the same to the last digit: so it is without the compiler if that is not needed."""
         return self.is_same(other) and self.message == other.message
@@ -83,3 +109,7 @@ class Identity:
             "frame": self.frame,
             "signal": self.signal,
         }
+
+
+def _without_numbers(text: str) -> str:
+    return " ".join(_NUMBER.sub("#", _PATH.sub("<path>", text)).split())

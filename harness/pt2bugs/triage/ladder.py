@@ -14,7 +14,7 @@ from typing import Any
 from pt2bugs.case.observation import Observation, telling_line
 from pt2bugs.case.words import Outcome
 from pt2bugs.triage.identity import Identity
-from pt2bugs.triage.program import Program
+from pt2bugs.triage.program import Program, expects_exception
 from pt2bugs.triage.reproduce import Reproduction
 from pt2bugs.triage.trial import Laboratory, Trial
 
@@ -24,6 +24,8 @@ EXPORTS: Mapping[str, Mapping[str, Any]] = {
     "export_non_strict": {"strict": False},
     "export_strict": {"strict": True},
 }
+NO_EXPORT: Mapping[str, Mapping[str, Any]] = {"no_export": {"backend": "none", "export": "none"}}
+"""Below the rungs of export: every module runs once, as it is, where it would be exported."""
 _DYNAMO = "torch._dynamo.config."
 _INDUCTOR = "torch._inductor.config."
 SHAPES: Mapping[str, Mapping[str, Any]] = {
@@ -46,6 +48,7 @@ INSIDE_INDUCTOR: Mapping[str, Mapping[str, Any]] = {
     "emulate_precision_casts": {"backend": "inductor", "config": {f"{_INDUCTOR}emulate_precision_casts": True}},
     "cpp_wrapper": {"backend": "inductor", "config": {f"{_INDUCTOR}cpp_wrapper": True}},
 }
+NO_DECOMPOSITION = "no_decomposition"
 MAX_REPEATS = 10
 BUDGET_PART = 0.5
 
@@ -94,6 +97,16 @@ class Ladder:
         step = self.step(rung)
         return step is not None and step.same
 
+    @property
+    def fails_otherwise(self) -> Step | None:
+        """The lowest rung of the compiler that fails, but not in this way, below the first that does."""
+        for step in self.steps:
+            if step.rung == self.first_failing or step.rung not in LAYERS:
+                return None
+            if step.rung != "none" and step.identity.is_failure:
+                return step
+        return None
+
 
 Talk = Callable[[str], None]
 
@@ -128,7 +141,7 @@ class Climber:
         if "compile" not in entered and "export" not in entered:
             return self._without_compile()
         none = self._try("none", {"backend": "none"}, exact=True)
-        if none.same:
+        if none.same and not self._wants_refusal:
             for rung in LAYERS[1:]:
                 self._skip(rung, "it fails without torch.compile")
             if "export" in entered:
@@ -143,8 +156,28 @@ class Climber:
             self._narrow()
         return ladder
 
+    @property
+    def _wants_refusal(self) -> bool:
+        """Whether the program fails because nothing refuses what it does: without the compiler nothing can."""
+        found = self._found
+        return found.outcome is Outcome.WRONG and expects_exception(self._program.source, found.identity.line)
+
     def _without_compile(self) -> Ladder:
-        """A program that only traces (make_fx, fake tensors, functionalize) has no layer above."""
+        """A program that only traces (make_fx, fake tensors, functionalize) has no layer above.
+
+        One that calls AOTAutograd by itself fails at that layer, unless it fails in the same way without it.
+        """
+        found = self._found
+        if "aot" in found.trial.entered and not self._try("none", {"backend": "none"}, exact=True).same:
+            for rung in LAYERS[1:]:
+                if rung == "aot_eager":
+                    self.ladder.steps.append(Step(rung, found.identity, same=True, trial=found.trial))
+                else:
+                    self._skip(rung, "the program calls AOTAutograd by itself")
+            self.ladder.first_failing = "aot_eager"
+            self.ladder.below = "none" if self.ladder.heals("none") else ""
+            return self.ladder
+        self.ladder.steps.clear()
         for rung in LAYERS[1:]:
             self._skip(rung, "the program compiles nothing")
         step = Step("none", self._found.identity, same=True, trial=self._found.trial)
@@ -153,6 +186,12 @@ class Climber:
         return self.ladder
 
     def _climb_exports(self) -> None:
+        for rung, redirect in NO_EXPORT.items():
+            # The module is not what an export gives back, so a comparison may fail there for reasons of its own.
+            if self._try(rung, redirect, exact=True).same and self._found.outcome is not Outcome.WRONG:
+                self.ladder.first_failing = "none"
+                return
+            self.ladder.below = rung if self.ladder.heals(rung) else ""
         for rung, redirect in EXPORTS.items():
             step = self._try(rung, redirect)
             if step.same and self.ladder.first_failing in ("", "none"):
@@ -187,6 +226,19 @@ class Climber:
                 "backend": ladder.first_failing
             }  # fmt: skip
             self._try(rung, {**backend, **redirect})
+
+    def climb_without_decomposition(self, operator: str) -> None:
+        """One rung more where Inductor or its decompositions are the first to fail: without that of the suspect.
+
+        Args:
+            operator: as ``aten.mm`` or ``aten.mm.default``; empty if nothing names one.
+        """
+        if self.ladder.first_failing not in LAYERS[-2:]:
+            return
+        if not operator:
+            self._skip(NO_DECOMPOSITION, "nothing names an operator")
+            return
+        self._try(NO_DECOMPOSITION, {"backend": self.ladder.first_failing, "no_decomposition": [operator]})
 
     def _skip(self, rung: str, why: str) -> None:
         self.ladder.steps.append(Step(rung, Identity.of(Observation(Outcome.SKIP, message=why)), same=False))

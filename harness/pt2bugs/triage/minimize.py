@@ -19,9 +19,9 @@ from pt2bugs.engine.client import EngineError
 from pt2bugs.files import write_text
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.identity import Identity
-from pt2bugs.triage.ladder import EXPORTS, LAYERS, Ladder
+from pt2bugs.triage.ladder import EXPORTS, LAYERS, NO_EXPORT, Ladder
 from pt2bugs.triage.program import Program
-from pt2bugs.triage.program_parts import without_handlers
+from pt2bugs.triage.program_parts import without_handlers, without_idle_statements
 from pt2bugs.triage.reproduce import Reproduction
 from pt2bugs.triage.trial import Laboratory, Trial
 
@@ -81,6 +81,8 @@ class Interesting:
         """As `Identity.is_same`, but lines move while a program shrinks, and an assertion's words are the program's."""
         found = trial.identity
         one, other = (_without_line(identity) for identity in (found, self.identity))
+        if one.outcome is Outcome.RAISE and not one.says_the_same(other):
+            return False
         return one.is_same(other) and trial.is_caught == self._found.trial.is_caught
 
 
@@ -96,7 +98,8 @@ def _redirects(ladder: Ladder) -> tuple[dict[str, Any], dict[str, Any] | None]:
         at = {"backend": first}
     elif first in EXPORTS:
         at = dict(EXPORTS[first])
-    return at, {"backend": ladder.below} if ladder.below else None
+    below = dict(NO_EXPORT[ladder.below]) if ladder.below in NO_EXPORT else {"backend": ladder.below}
+    return at, below if ladder.below else None
 
 
 def minimize(
@@ -149,6 +152,9 @@ def minimize(
         raise
     except Exception as error:
         why_not = f"the reducer gave up: {type(error).__name__}"
+    tidy = without_idle_statements(best)
+    if tidy != best and asks(tidy):
+        best = tidy
     return Minimized(best, before, lines_of_code(best), asks.tries, why_not)
 
 

@@ -54,6 +54,30 @@ def load_program(path: Path) -> Program:
     return Program(path.resolve(), source)
 
 
+def expects_exception(source: str, line: int) -> bool:
+    """Whether the statement of that line is reached only if an exception that the program expects does not come.
+
+    It stands in the ``else`` of a ``try``, or after one whose handlers all leave.
+    """
+    for node in ast.walk(ast.parse(source)):
+        for block in (getattr(node, "body", None), getattr(node, "orelse", None)):
+            for index, one in enumerate(block if isinstance(block, list) else ()):
+                if not isinstance(one, ast.Try) or not one.handlers:
+                    continue
+                leave = all(isinstance(handler.body[-1], _LEAVING) for handler in one.handlers)
+                unreached = [*one.orelse, *(block[index + 1 :] if leave and isinstance(block, list) else ())]
+                if any(
+                    isinstance(statement, (ast.Raise, ast.Assert))
+                    and statement.lineno <= line <= (statement.end_lineno or line)
+                    for statement in unreached
+                ):
+                    return True
+    return False
+
+
+_LEAVING = (ast.Return, ast.Continue, ast.Break)
+
+
 def is_unused(source: str, module: str) -> bool:
     """Whether no name that the program's imports take from a module is used anywhere in it."""
     return without_import(source, module) is not None

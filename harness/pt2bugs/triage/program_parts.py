@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import symtable
 import tokenize
 from dataclasses import dataclass
 
@@ -51,7 +52,25 @@ def split(source: str) -> Parts:
         else:
             inner.append(_text(lines, node))
             bound += _bound(node)
-    return Parts(_joined(outer), "\n".join(inner) or "pass", tuple(dict.fromkeys(bound)))
+    shared = _used_in_functions(source)
+    return Parts(
+        _joined(outer), "\n".join(inner) or "pass", tuple(name for name in dict.fromkeys(bound) if name in shared)
+    )
+
+
+def _used_in_functions(source: str) -> set[str]:
+    """The names that functions and classes of a program use; all, where it looks names up at run time."""
+    table = symtable.symtable(source, "program", "exec")
+    everything = {symbol.get_name() for symbol in table.get_symbols()}
+    if everything & {"globals", "eval", "exec", "vars"}:
+        return everything
+    names: set[str] = set()
+    todo = table.get_children()
+    while todo:
+        inner = todo.pop()
+        names |= {symbol.get_name() for symbol in inner.get_symbols() if symbol.is_global()}
+        todo += inner.get_children()
+    return everything if names & {"globals", "eval", "exec", "vars"} else names
 
 
 def _joined(statements: list[str]) -> str:
@@ -167,3 +186,25 @@ class _Unguarded(ast.NodeTransformer):
 def without_handlers(source: str) -> str:
     """The program with nothing that catches exceptions, so that they leave it."""
     return ast.unparse(ast.fix_missing_locations(_Unguarded().visit(ast.parse(source)))) + "\n"
+
+
+def without_idle_statements(source: str) -> str:
+    """The program without statements that are a constant or a name alone, which a reducer leaves where a call was."""
+    return ast.unparse(ast.fix_missing_locations(_Busy().visit(ast.parse(source)))) + "\n"
+
+
+class _Busy(ast.NodeTransformer):
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        super().generic_visit(node)
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(node, name, None)
+            if isinstance(block, list) and block:
+                busy = [one for one in block if not _is_idle(one)]
+                setattr(node, name, busy or ([ast.Pass()] if name == "body" else []))
+        return node
+
+
+def _is_idle(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Pass) or (
+        isinstance(node, ast.Expr) and isinstance(node.value, (ast.Constant, ast.Name))
+    )

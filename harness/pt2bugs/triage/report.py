@@ -10,6 +10,7 @@ from pt2bugs.case.expectation import public
 from pt2bugs.case.observation import telling_line
 from pt2bugs.triage.classify import Classification
 from pt2bugs.triage.hand_over import TEST_FILES, HandedOver
+from pt2bugs.triage.identity import Identity
 from pt2bugs.triage.ladder import Ladder
 from pt2bugs.triage.minimize import Minimized
 from pt2bugs.triage.redact import redact_source
@@ -17,6 +18,8 @@ from pt2bugs.triage.reproduce import Reproduction
 from pt2bugs.triage.since_when import Releases
 
 MAX_PROGRAM_LINES = 150
+MAX_SIMILAR = 2
+"""Matches that are only similar, told where none is the same."""
 _RUNG_WORDS = {
     "none": "no compiler",
     "eager": "Dynamo alone",
@@ -78,18 +81,18 @@ def summary(triage: Triage) -> str:
     """A few lines for the terminal."""
     found, ladder, said = triage.found, triage.ladder, triage.said
     lines = [f"{found.identity.outcome} in {found.failed} of {found.runs} runs on torch {triage.torch}"]
-    first = telling_line(found.identity.message)
-    if found.identity.error_type or first:
-        lines.append(f"  {found.identity.error_type}{': ' if found.identity.error_type else ''}{first[:200]}")
-    if found.identity.frame:
+    lines.append(f"  {found.identity.headline[:240]}")
+    if found.identity.place:
         lines.append(f"  in {found.identity.frame}")
     if ladder.first_failing:
         lines.append(f"  first failing: {ladder.first_failing}" + (f" ({ladder.pass_})" if ladder.pass_ else ""))
+    if other := ladder.fails_otherwise:
+        lines.append(f"  {other.rung} below it fails in another way: {_short(other.identity)}")
     if said is not None and said.symptom:
         lines.append(f"  class: {said.symptom}, component: {said.component} ({said.why})")
     elif said is not None:
         lines.append(f"  no bug of the compiler: {said.why}")
-    for match in triage.known[:2]:
+    for match in triage.known[:MAX_SIMILAR]:
         lines.append(f"  {match['kind']}: {match['case']} {match['title']} ({match['advice']})")
     if triage.releases is not None:
         lines += [f"  {sentence}" for sentence in triage.releases.sentences()]
@@ -100,13 +103,16 @@ def summary(triage: Triage) -> str:
     return "\n".join(lines)
 
 
+def _short(identity: Identity) -> str:
+    """A failure on one line."""
+    words = f"{identity.error_type}: {telling_line(identity.message)}".strip(": ")
+    return f"{identity.outcome}, {words[:120]}" if words else str(identity.outcome)
+
+
 def report(triage: Triage, source: str, folder: Path) -> str:
     """The page in Markdown."""
-    found, said = triage.found, triage.said
-    identity = found.identity
-    title = f"{identity.error_type.rpartition('.')[2]}: " if identity.error_type else ""
-    title += telling_line(identity.message) or identity.signal or str(identity.outcome)
-    parts = [f"# {title[:160]}", "", "## What happens", "", *_what(triage), ""]
+    said = triage.said
+    parts = [f"# {triage.found.identity.headline[:160]}", "", "## What happens", "", *_what(triage), ""]
     parts += ["## Minimal program", "", "```python", *_program(source), "```", "", *_shrunk(triage), ""]
     parts += ["## Layer", "", *_layer(triage), ""]
     if said is not None and said.symptom:
@@ -138,7 +144,7 @@ def _what(triage: Triage) -> list[str]:
         f"{identity.error_type}{': ' if identity.error_type else ''}{identity.message}",
     ]
     lines += ["```"]
-    if identity.frame:
+    if identity.place:
         lines += ["", f"The innermost torch frame is `{identity.frame}`."]
     if found.trial.text:
         lines += [
@@ -182,6 +188,10 @@ def _layer(triage: Triage) -> list[str]:
         lines.append(f"| {name} | {step.identity.outcome} | {'yes' if step.same else 'no'} | {says} |")
     if ladder.first_failing:
         lines += ["", f"The first rung that fails in this way is `{ladder.first_failing}`."]
+    if other := ladder.fails_otherwise:
+        lines.append(
+            f"Below it `{other.rung}` fails in another way ({_short(other.identity)}): what is wrong may begin there."
+        )
     if ladder.pass_:
         lines.append(f"Torch's CompilerBisector names {ladder.pass_}.")
     elif ladder.why_no_pass:
@@ -207,10 +217,11 @@ def _releases(releases: Releases) -> list[str]:
 def _known(triage: Triage) -> list[str]:
     if not triage.known:
         return ["No bug of the corpus matches."]
+    same = [match for match in triage.known if match["kind"] == "identity"]
     return [
         f"- {match['kind']} ({match['score']:.2f}): [{match['case']}]({match['issue']}) {match['title']}. "
         f"{match['advice']}"
-        for match in triage.known
+        for match in same or triage.known[:MAX_SIMILAR]
     ]
 
 

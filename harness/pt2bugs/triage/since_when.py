@@ -199,6 +199,8 @@ def alike(one: Identity, other: Identity) -> bool:
         return False
     if one.error_type.rpartition(".")[2] != other.error_type.rpartition(".")[2]:
         return False
+    if one.inner and one.inner == other.inner:
+        return True
     return one.place == other.place or one.signature[:40] == other.signature[:40]
 
 

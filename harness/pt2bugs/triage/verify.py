@@ -11,7 +11,6 @@ from typing import Any
 
 from pt2bugs.case.cells import cells_of
 from pt2bugs.case.corpus import load_cases
-from pt2bugs.case.observation import telling_line
 from pt2bugs.case.words import EXPECTED, Outcome
 from pt2bugs.engine.client import Engine, EngineSettings
 from pt2bugs.errors import InputError
@@ -129,13 +128,13 @@ def _check_of(case: Path) -> str:
 
 def _judge(name: str, trial: Trial, identity: Identity) -> Verdict:
     seen = trial.identity
-    words = telling_line(seen.message)[:200]
+    words = seen.headline[:200]
     if seen.outcome is Outcome.ERROR:
         return Verdict(name, UNKNOWN, words)
     if not seen.is_failure:
         return Verdict(name, FIXED)
     same = has_identity(seen, identity) or alike(seen, identity)
-    return Verdict(name, NOT_FIXED if same else OTHERWISE, f"{seen.error_type}: {words}" if seen.error_type else words)
+    return Verdict(name, NOT_FIXED if same else OTHERWISE, words)
 
 
 def _neighbours(

@@ -14,7 +14,7 @@ from pt2bugs.files import write_text
 from pt2bugs.triage.artifacts import gather
 from pt2bugs.triage.bisector import narrow
 from pt2bugs.triage.budget import Budget
-from pt2bugs.triage.classify import classify
+from pt2bugs.triage.classify import classify, operator_of
 from pt2bugs.triage.hand_over import hand_over, versions
 from pt2bugs.triage.known import known_bugs
 from pt2bugs.triage.ladder import Climber
@@ -126,8 +126,10 @@ def _search(program: Program, settings: Settings, budget: Budget) -> tuple[str, 
 
 def _examine(lab: Laboratory, program: Program, result: Triage, settings: Settings, budget: Budget) -> None:
     found, talk = result.found, settings.talk
-    result.ladder = Climber(lab, program, found, talk).climb()
+    climber = Climber(lab, program, found, talk)
+    result.ladder = climber.climb()
     narrow(lab, program, found, result.ladder, talk)
+    climber.climb_without_decomposition(operator_of(found, result.ladder))
     result.said = classify(program, found, result.ladder)
     result.known = known_bugs(found, lab.torch, settings.cases, settings.results, settings.warn)
     if found.failed < found.runs:
@@ -136,35 +138,51 @@ def _examine(lab: Laboratory, program: Program, result: Triage, settings: Settin
     if result.said.symptom is None:
         return
     with tempfile.TemporaryDirectory(prefix="pt2bugs-triage-") as scratch:
-        source, shown = _minimized(lab, program, result, settings, budget, Path(scratch))
+        source, shown, open_ = _minimized(lab, program, result, settings, budget, Path(scratch))
         _write(program, source, result, settings.folder)
         talk("hand over: case and unit test")
         result.versions = versions(lab, Path(scratch))
         bug_in = result.releases.specifier if result.releases is not None else ""
-        result.handed = hand_over(lab, source, shown, result.said, program.name, settings.folder, bug_in)
+        result.handed = hand_over(
+            lab,
+            source,
+            shown,
+            result.said,
+            program.name,
+            settings.folder,
+            bug_in,
+            passes_plain=result.ladder.heals("none") or result.ladder.heals("no_export"),
+        )
         result.notes += result.handed.problems
-    _write(program, source, result, settings.folder)
-    if "artifacts" not in settings.skip:
-        folder = settings.folder / "artifacts"
-        share = budget.share(ARTIFACTS_PART)
-        result.artifacts, missing = gather(lab, program, result.said, result.ladder, folder, share, talk)
-        result.notes += [f"no artifact {words}" for words in missing]
+        _write(program, source, result, settings.folder)
+        _gather(lab, open_, result, settings, budget)
     if budget.is_over:
         result.notes.append(f"the budget of {settings.minutes:g} minutes was spent; what is here was found until then")
     _write(program, source, result, settings.folder)
 
 
+def _gather(lab: Laboratory, program: Program, result: Triage, settings: Settings, budget: Budget) -> None:
+    if "artifacts" not in settings.skip and result.said is not None:
+        folder = settings.folder / "artifacts"
+        share = budget.share(ARTIFACTS_PART)
+        result.artifacts, missing = gather(lab, program, result.said, result.ladder, folder, share, settings.talk)
+        result.notes += [f"no artifact {words}" for words in missing]
+
+
 def _minimized(
     lab: Laboratory, program: Program, result: Triage, settings: Settings, budget: Budget, scratch: Path
-) -> tuple[str, Reproduction]:
-    """The smallest program, and how it fails. A program that catches the failure is first made to let it out."""
+) -> tuple[str, Reproduction, Program]:
+    """The smallest program, how it fails, and the one that it was made of.
+
+    That is the program itself or, where it catches the failure, one that lets it out.
+    """
     found, before = result.found, program
     if found.trial.is_caught and (open_ := uncaught(lab, program, found, scratch)) is not None:
         program = open_
         found = Reproduction(lab.run(program.path), found.identity, found.failed, found.runs, found.oracle)
         result.notes.append("the program catches what the compiler raises; the minimal program lets it out")
     if "minimize" in settings.skip:
-        return program.source, found
+        return program.source, found, program
     share = budget.share(MINIMIZE_PART)
     small = minimize(lab, program, found, result.ladder, scratch, share, settings.talk)
     if before is not program:
@@ -172,7 +190,12 @@ def _minimized(
     result.minimized = small
     result.minimal_path = settings.folder / MINIMAL
     write_text(result.minimal_path, redact_source(small.source))
-    return small.source, found
+    if small.lines_after < small.lines_before and not budget.is_over:
+        # What is left may ask for less: no backend, no compile beside an export.
+        again = lab.run(result.minimal_path, stdout=found.oracle.reference is not None)
+        if again.identity.is_failure:
+            found = replace(found, trial=again)
+    return small.source, found, program
 
 
 def _write(program: Program, source: str, result: Triage, folder: Path) -> None:
