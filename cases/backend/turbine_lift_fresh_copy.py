@@ -58,6 +58,7 @@
 # check = "test_zero_dim"
 # outcome = "crash"
 # signal = "SIGSEGV"
+# output = 'Current thread [^\n]+first\):\n  File "[^"\n]+fx_importer\.py", line \d+ in _make_vtensor_literal_op\n'
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.2"
