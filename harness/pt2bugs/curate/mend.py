@@ -81,22 +81,26 @@ def _pinned(text: str, records: Iterable[Record]) -> str:
         end += 1
     failing = {public_or_empty(r["torch"]) for r in records if r["verdict"] in (Verdict.XFAIL, Verdict.FAIL)} - {""}
     newest = max(failing, key=version_key, default="")
-    at = next((i for i in range(start, end) if re.match(r"# dependencies\s*=\s*\[.*\]\s*$", lines[i])), None)
     if not newest:
         return "\n".join(lines)
     line = f"# dependencies = [{', '.join(f'{chr(34)}{one}{chr(34)}' for one in (f'torch=={newest}', *COMPANIONS))}]"
+    at = next((i for i in range(start, end) if re.match(r"# dependencies\s*=\s*\[", lines[i])), None)
     if at is None:
         lines.insert(start + 2, line)
-    elif not re.search(r'"torch==\d+\.\d+\.\d+"', lines[at]):
-        lines[at] = line
-    elif _is_draft(lines[at], failing):
-        lines[at] = re.sub(r'"torch==[^"]*"', f'"torch=={newest}"', lines[at])
+        return "\n".join(lines)
+    # The list may go on over several lines.
+    stop = next((i for i in range(at, end) if lines[i].rstrip().endswith("]")), at)
+    named = "\n".join(lines[at : stop + 1])
+    if not re.search(r'"torch==\d+\.\d+\.\d+"', named):
+        lines[at : stop + 1] = [line]
+    elif _is_draft(named, failing):
+        lines[at : stop + 1] = re.sub(r'"torch==[^"]*"', f'"torch=={newest}"', named).split("\n")
     return "\n".join(lines)
 
 
-def _is_draft(line: str, failing: set[str]) -> bool:
+def _is_draft(named: str, failing: set[str]) -> bool:
     """Whether the release that is pinned is not one that shows the bug."""
-    found = re.search(r'"torch==(\d+\.\d+\.\d+)"', line)
+    found = re.search(r'"torch==(\d+\.\d+\.\d+)"', named)
     return found is not None and found[1] not in failing
 
 
