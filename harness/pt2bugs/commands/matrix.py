@@ -95,7 +95,7 @@ def _tell_builds(builds: dict[str, list[str]]) -> None:
 
 
 def _label_width(matrix: pd.DataFrame) -> int:
-    return max(len(row_label(row)) for _, row in matrix.iterrows())
+    return max(len(row_label(row)) for row in matrix.to_dict("records"))
 
 
 def _fitting(releases: list[str], width: int) -> list[list[str]]:
@@ -121,7 +121,7 @@ def _table(matrix: pd.DataFrame, releases: list[str], label: int) -> Table:
     table.add_column("check", no_wrap=True, overflow="ellipsis", max_width=label)
     for release in releases:
         table.add_column(_short(release), justify="center", no_wrap=True)
-    for _, row in matrix.iterrows():
+    for row in matrix.to_dict("records"):
         values = [look_of(row[release]) for release in releases]
         table.add_row(row_label(row), *(Text(letter, style=look.terminal) for letter, look in values))
     return table
@@ -130,6 +130,6 @@ def _table(matrix: pd.DataFrame, releases: list[str], label: int) -> Table:
 def _print_plain(matrix: pd.DataFrame, releases: list[str]) -> None:
     width = _label_width(matrix)
     print(" " * width, *releases)
-    for _, row in matrix.iterrows():
+    for row in matrix.to_dict("records"):
         values = (f"{look_of(row[release])[0]:^{len(release)}}" for release in releases)
         print(f"{row_label(row):{width}}", *values)

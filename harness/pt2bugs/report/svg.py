@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import jinja2
@@ -19,10 +20,11 @@ _CELL, _ROW, _TOP, _LETTER = 26, 17, 34, 6.7
 def matrix_svg(matrix: pd.DataFrame, title: str) -> str:
     """`matrix` as made by `pt2bugs.results.tables.matrix_table`; `title` is drawn above it."""
     releases = list(matrix.columns[HEAD:])
-    labels = [row_label(row) for _, row in matrix.iterrows()]
+    records = matrix.to_dict("records")
+    labels = [row_label(row) for row in records]
     left = round(max((len(label) for label in labels), default=10) * _LETTER) + 16
     rows: list[dict[str, Any]] = []
-    for label, (_, row) in zip(labels, matrix.iterrows(), strict=True):
+    for label, row in zip(labels, records, strict=True):
         cells = []
         for release in releases:
             letter, look = look_of(row[release])
@@ -85,7 +87,7 @@ def summary_svg(trends: Trends, title: str) -> str:
     )
 
 
-def row_label(row: pd.Series[Any]) -> str:
+def row_label(row: Mapping[Hashable, Any]) -> str:
     """A row's name: case, check, and what of device, backend and extras is not the usual."""
     parts = [row["case"], row["check"].removeprefix("test_"), row["backend"]]
     if row["device"] != "cpu":
