@@ -29,8 +29,8 @@ def main() -> None:
     imports = best(run([sys.executable, "-c", IMPORTS]) for _ in homes)
     row(
         "start of a warm environment",
-        f"{warm.wall_s:.1f} s, {warm.cpu_s:.1f} s of processor (imports alone: {imports.wall_s:.1f} s)",
-        f"nothing remembered: {cold.wall_s:.1f} s, {cold.cpu_s:.1f} s of processor",
+        f"{warm.wall_s:.1f} s (imports alone: {imports.wall_s:.1f} s)",
+        f"nothing remembered: {cold.wall_s:.1f} s",
         f"{cold.wall_s / warm.wall_s:.1f}",
     )
 
