@@ -99,9 +99,12 @@ def compile(function, backend="inductor", **_):
     return compiled
 
 
+threads_set_by = 0
+
+
 def set_num_threads(n):
-    global _threads
-    _threads = n
+    global _threads, threads_set_by
+    _threads, threads_set_by = n, os.getpid()
 
 
 def get_num_threads():

@@ -200,6 +200,8 @@ HOSTILE = [
     Hostile("folder_removed", "import shutil; shutil.rmtree(os.getcwd())", PASS),
     Hostile("folder_locked", "os.mkdir('a'); open('a/b', 'w'); os.chmod('a', 0); os.chmod('.', 0)", PASS),
     Hostile("environment_cleared", "os.environ.clear(); os.environ['ADDED'] = '1'", PASS),
+    # The real torch makes its pool of threads anew there; left to the threads of autograd, it aborts now and then.
+    Hostile("threads_set_after_the_fork", "assert torch.threads_set_by == os.getpid()", PASS),
     Hostile("settings_changed", "torch.set_num_threads(7); torch.set_default_dtype('int'); sys.path.clear()", PASS),
     Hostile(
         "compiler_replaced", "torch.compile = None; sys.modules['json'] = None; import random; random.seed(3)", PASS

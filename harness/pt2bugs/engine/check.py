@@ -246,9 +246,9 @@ def seed(device: str, threads: int) -> None:
     """Fix what results may depend on: seeds, and the threads of torch."""
     import torch
 
-    # The zygote has set it for all cells, and to set it again touches pages of several libraries.
-    if torch.get_num_threads() != threads:
-        torch.set_num_threads(threads)
+    # The zygote has set it, but a fork leaves torch without its pool of threads. Who asks for that first makes a new
+    # one; if that is left to the threads of autograd, several may do it at once, and abort the process.
+    torch.set_num_threads(threads)
     if device == "cpu":
         # `torch.manual_seed` also queues seeds for accelerators, each with a formatted stack: 14 ms of every cell.
         torch.default_generator.manual_seed(SEED)
