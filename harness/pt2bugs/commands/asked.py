@@ -94,12 +94,17 @@ def asked(options: MatrixOptions) -> Asked:
     return Asked(corpus, cases, whole(_targets(options), cells))
 
 
-def on_this_machine(work: Sequence[Work], options: MatrixOptions, talk: Callable[[str], None] = say) -> Sequence[Work]:
+def on_this_machine(
+    work: Sequence[Work], device: Sequence[str], cluster: str | None, talk: Callable[[str], None] = say
+) -> Sequence[Work]:
     """Without the cells on devices that are not here, where none were asked for; `talk` hears how many those are.
 
     It comes after the division into shards, which is the same on all machines.
+
+    Args:
+        device, cluster: the options of the command. Workers of a cluster may have what this machine has not.
     """
-    if options.device or options.cluster:
+    if device or cluster:
         return work
     left, absent = without_absent(work)
     for words in told(absent):

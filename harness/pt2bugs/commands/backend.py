@@ -23,6 +23,7 @@ from pt2bugs.bisect.accepted import Accepted, AcceptedError, load_accepted
 from pt2bugs.case.cells import Cell, cells_of
 from pt2bugs.case.words import Outcome
 from pt2bugs.commands import OK, UNEXPECTED
+from pt2bugs.commands.asked import on_this_machine
 from pt2bugs.commands.console import print_json, say, warn
 from pt2bugs.commands.machines import machines
 from pt2bugs.commands.options import (
@@ -40,7 +41,6 @@ from pt2bugs.envs.releases import Release, known_releases, select_releases
 from pt2bugs.errors import InputError, NothingSelected
 from pt2bugs.results.matrix import CellKey
 from pt2bugs.results.record import Record
-from pt2bugs.run.devices import without_absent
 from pt2bugs.run.interpreter import named_interpreter, running_interpreter
 from pt2bugs.run.progress import progress_of_cells
 from pt2bugs.run.schedule import Target, line_of, missing
@@ -138,9 +138,8 @@ def _measure(options: Options) -> tuple[list[Answer], Target, list[str]]:
     if not options.offline:
         work = missing([mine, plain], [*cells, *compared.plain], lines, rerun=options.rerun)
         work += missing(beside, compared.beside, lines, rerun=options.rerun)
-        if not (options.device or options.cluster):
-            # They cannot say anyway; without a device that is not worth an environment.
-            work, _ = without_absent(work)
+        # What cannot say is told with the answers, each with why.
+        work = list(on_this_machine(work, options.device, options.cluster, lambda _: None))
         say(f"{mine}: {sum(len(one.cells) for one in work)} cells to run")
         with machines(options, lines) as new_runner, progress_of_cells() as progress:
             store = open_store(options)

@@ -104,7 +104,7 @@ def run(options: Options) -> int:
 
 
 def _without_unmeasured(options: Options, cells: list[Cell]) -> list[Cell]:
-    """Offline, cases for a GPU that nobody has measured yet can say nothing: they are counted, not listed."""
+    """The cells but those of GPU cases that nobody has measured: offline they cannot answer, and are only counted."""
     if not options.offline or options.device:
         return cells
     measured = [cell for cell in cells if not cell.case.unmeasured]

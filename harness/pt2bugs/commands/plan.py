@@ -55,7 +55,7 @@ def run(options: Options) -> int:
         raise InputError(f"plan: say into how many parts with --shards N, at most {MOST}")
     what = asked(options)
     division = what.divided(options, options.shards)
-    work = on_this_machine(what.work, options)
+    work = on_this_machine(what.work, options.device, options.cluster)
     lines = open_results(options, options.backend).load(what.corpus, warn).lines()
     seconds = durations_for(options).of
     shards = [_Shard(division, number, options, lines, seconds) for number in range(1, options.shards + 1)]
@@ -86,7 +86,7 @@ class _Shard:
         seconds: Callable[[Cell], float],
     ) -> None:
         self.name, self.number = division.name(number), number
-        whole = on_this_machine(division.shards[number - 1], options, lambda _: None)
+        whole = on_this_machine(division.shards[number - 1], options.device, options.cluster, lambda _: None)
         self.work: Sequence[Work] = whole if options.rerun else owed(whole, lines)
         self.cells = sum(len(one.cells) for one in self.work)
         body = sum(seconds(cell) for one in self.work for cell in one.cells) / run_options(options).jobs

@@ -105,7 +105,7 @@ def run(options: Options) -> int:
     what = asked(options)
     if options.capability:
         what = _with_capability(what, options)
-    work_asked = on_this_machine(_part(what, options), options)
+    work_asked = on_this_machine(_part(what, options), options.device, options.cluster)
     cells_asked = [(one.target, cell) for one in work_asked for cell in one.cells]
     results = open_results(options, options.backend)
     newest = results.load(what.corpus, warn)

@@ -91,17 +91,12 @@ def _pinned(text: str, records: Iterable[Record]) -> str:
     # The list may go on over several lines.
     stop = next((i for i in range(at, end) if lines[i].rstrip().endswith("]")), at)
     named = "\n".join(lines[at : stop + 1])
-    if not re.search(r'"torch==\d+\.\d+\.\d+"', named):
+    pin = re.search(r'"torch==(\d+\.\d+\.\d+)"', named)
+    if pin is None:
         lines[at : stop + 1] = [line]
-    elif _is_draft(named, failing):
+    elif pin[1] not in failing:
         lines[at : stop + 1] = re.sub(r'"torch==[^"]*"', f'"torch=={newest}"', named).split("\n")
     return "\n".join(lines)
-
-
-def _is_draft(named: str, failing: set[str]) -> bool:
-    """Whether the release that is pinned is not one that shows the bug."""
-    found = re.search(r'"torch==(\d+\.\d+\.\d+)"', named)
-    return found is not None and found[1] not in failing
 
 
 def _with_main(case: Case, text: str) -> str:

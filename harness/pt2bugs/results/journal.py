@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
@@ -48,19 +49,15 @@ def read_journal(
         JournalError: a file cannot be read, or is of a newer schema.
     """
     for path in paths:
-        try:
-            with path.open("rb") as lines:
-                journal = _File(path, warn)
-                for number, line in enumerate(lines, 1):
-                    is_wanted = wanted(line)
-                    # The line of a run; inside a text the quotes would be escaped.
-                    if not is_wanted and b'"kind"' not in line:
-                        continue
-                    record = journal.parse(number, line)
-                    if record is not None and is_wanted:
-                        yield record
-        except OSError as error:
-            raise JournalError(f"{path}: cannot be read: {error.strerror}") from None
+        with _opened(path, warn) as (journal, lines):
+            for number, line in enumerate(lines, 1):
+                is_wanted = wanted(line)
+                # The line of a run; inside a text the quotes would be escaped.
+                if not is_wanted and b'"kind"' not in line:
+                    continue
+                record = journal.parse(number, line)
+                if record is not None and is_wanted:
+                    yield record
 
 
 def read_lines(paths: Iterable[Path], warn: Warn) -> Iterator[Any]:
@@ -70,28 +67,38 @@ def read_lines(paths: Iterable[Path], warn: Warn) -> Iterator[Any]:
         JournalError: a file cannot be read, or is of a newer schema.
     """
     for path in paths:
-        try:
-            with path.open("rb") as texts:
-                journal = _File(path, warn)
-                versions = journal.versions
-                for number, text in enumerate(texts, 1):
-                    try:
-                        line = decode(text) if text.startswith(HEADS) else journal.decode_short(text)
-                    except NO_LINE:
-                        line = None
-                    if (
-                        line is None
-                        or line.repeat > line.repeats
-                        or line.torch not in versions
-                        or line.python not in versions
-                    ):
-                        record = journal.parse(number, text)
-                        if record is None:
-                            continue
-                        line = convert(record, Line)
-                    yield line
-        except OSError as error:
-            raise JournalError(f"{path}: cannot be read: {error.strerror}") from None
+        with _opened(path, warn) as (journal, texts):
+            versions = journal.versions
+            for number, text in enumerate(texts, 1):
+                try:
+                    line = decode(text) if text.startswith(HEADS) else journal.decode_short(text)
+                except NO_LINE:
+                    line = None
+                if (
+                    line is None
+                    or line.repeat > line.repeats
+                    or line.torch not in versions
+                    or line.python not in versions
+                ):
+                    record = journal.parse(number, text)
+                    if record is None:
+                        continue
+                    line = convert(record, Line)
+                yield line
+
+
+@contextmanager
+def _opened(path: Path, warn: Warn) -> Iterator[tuple[_File, Iterable[bytes]]]:
+    """A journal file, and its lines.
+
+    Raises:
+        JournalError: it cannot be read.
+    """
+    try:
+        with path.open("rb") as texts:
+            yield _File(path, warn), texts
+    except OSError as error:
+        raise JournalError(f"{path}: cannot be read: {error.strerror}") from None
 
 
 class _File:

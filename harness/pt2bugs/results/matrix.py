@@ -147,8 +147,10 @@ class NewestLines:
 
     def __init__(self, cases: Iterable[Case]) -> None:
         self.cases = {case.id: case for case in cases}
-        self._stale: dict[CellKey, _Newest] = {}
+        self._stale: set[CellKey] = set()
         """Cells of which lines were left out, as their case file has changed since."""
+        self._left_out = _Newest()
+        """Where lines go that are stale: one place for all, so that no more than one is kept."""
         self._found: dict[CellKey, _Newest] = {}
         self._by_values: dict[tuple[str, ...], _Newest] = {}
         """The same by the values of a line from which its cell and its age follow: those need no working out."""
@@ -179,7 +181,8 @@ class NewestLines:
         key = cell_key(record_of(line))
         case = self.cases.get(line.case)
         if case is not None and line.case_hash != case.hash:
-            found = self._stale.setdefault(key, _Newest())
+            self._stale.add(key)
+            found = self._left_out
         else:
             found = self._found.setdefault(key, _Newest())
         self._by_values[values] = found

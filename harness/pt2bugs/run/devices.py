@@ -29,11 +29,12 @@ def without_absent(work: Iterable[Work]) -> tuple[list[Work], dict[str, int]]:
     """The work without cells on devices that cannot be here, and how many of those there are on each device."""
     left: list[Work] = []
     absent: dict[str, int] = {}
-    here: dict[str, bool] = {}
+    work = list(work)
+    here = {device: may_be_here(device) for device in {cell.device for one in work for cell in one.cells}}
     for one in work:
         cells = []
         for cell in one.cells:
-            if here.setdefault(cell.device, may_be_here(cell.device)):
+            if here[cell.device]:
                 cells.append(cell)
             else:
                 absent[cell.device] = absent.get(cell.device, 0) + 1
