@@ -82,9 +82,10 @@ def measure(folder: Path, count: int, *, namespace: bool) -> None:
     bare, cells = (statistics.median(column) for column in zip(*pairs, strict=True))
     # Of neighbours: the machine's own ups and downs last longer than a pair.
     ratio = statistics.median(theirs / ours for ours, theirs in pairs)
+    more = statistics.median(theirs - ours for ours, theirs in pairs)
     row(
         f"overhead of a cell, median of {count}",
-        f"{1000 * cells:.1f} ms",
+        f"{1000 * cells:.1f} ms, {1000 * more:.1f} ms more",
         f"fork, exit, wait of the same parent: {1000 * bare:.1f} ms",
         f"1 / {ratio:.2f}",
         "1 / 1.2",

@@ -30,7 +30,7 @@ from pt2bugs.engine.observe import CheckTimeout, observe_exception, render
 from pt2bugs.engine.protocol import GRACE_S, ReportPipe
 
 SEED = 0
-_type = type
+_type, _PASS = type, Outcome.PASS
 _clock, _setitimer, _REAL = time.perf_counter, signal.setitimer, signal.ITIMER_REAL
 _dump, _dump_later = faulthandler.dump_traceback, faulthandler.dump_traceback_later
 NOTHING_COMPILED = (
@@ -153,7 +153,7 @@ def run_check(request: Mapping[str, Any], pipe: ReportPipe) -> None:
     backend needs one.
     """
     seen, error = observe_check(request, pipe.start)
-    if seen.outcome is Outcome.PASS and error is None:
+    if seen.outcome is _PASS and error is None:
         # Its text is known but for two numbers: to encode an object costs a cell more than all else after the check.
         pipe.send_text("report", PASSED % {"duration_s": seen.duration_s, "graphs": seen.graphs})
         return
@@ -201,7 +201,7 @@ def observe_check(request: Mapping[str, Any], begin: Callable[[], None]) -> tupl
     is_late = duration_s >= timeout_s
     compiled = graphs > 0 or not request["compiles"]
     if failure is None and not problem and not never_ran and not is_late and compiled:
-        return Observation(Outcome.PASS, duration_s=duration_s, graphs=graphs), None
+        return Observation(_PASS, duration_s=duration_s, graphs=graphs), None
     originals.restore()
     if problem:
         return Observation(Outcome.ERROR, message=problem, duration_s=duration_s), failure
@@ -269,7 +269,7 @@ def compile_file(path: str) -> CodeType:
 
 def import_file(path: str, name: str | None = None, code: CodeType | None = None) -> ModuleType:
     """The file as a module of its own name; like a script it has no import spec."""
-    name = name or f"pt2bugs_case_{os.path.basename(path).removesuffix('.py')}"  # noqa: PTH119
+    name = name or f"pt2bugs_case_{path.rpartition('/')[2].removesuffix('.py')}"
     module = ModuleType(name)
     module.__file__ = path
     # Dataclasses, pickling and Dynamo look modules up by name.

@@ -128,6 +128,7 @@ class ReportReader:
         self.fd, self._nonce = fd, nonce.encode()
         self._data = bytearray()
         self._is_full = False
+        self._frames: dict[str, Any] | None = None
         os.set_blocking(fd, False)
 
     def read(self) -> bool:
@@ -144,6 +145,7 @@ class ReportReader:
             if not chunk:
                 return False
             if not self._is_full:
+                self._frames = None
                 self._data += chunk
                 if len(self._data) > _FRAME_LIMIT:
                     self._drop_junk()
@@ -164,7 +166,10 @@ class ReportReader:
         return self._nonce + b" " + kind.encode() + b" " in self._data
 
     def frames(self) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        """What has been reported, by kind; decoded once for what was read."""
+        if self._frames is not None:
+            return self._frames
+        found = self._frames = {}
         for line in self._data.split(b"\n")[:-1]:
             # What a check wrote into the pipe without a newline may stand before a frame.
             _, is_ours, frame = line.partition(self._nonce + b" ")

@@ -180,6 +180,8 @@ class Supervisor:
                     if not reported and report.has("report"):
                         reported = True
                         deadline, reason = time.monotonic() + self._exit_s, StopReason.EXIT
+                        # Decoded now, while the system takes the process's memory apart, it costs no time.
+                        report.frames()
                 if pidfd is None or pidfd in ready:
                     done, status, usage = os.wait4(pid, os.WNOHANG)
                     if done:
