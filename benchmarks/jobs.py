@@ -7,12 +7,12 @@ import tempfile
 from pathlib import Path
 
 from measure import row, start, talk
-from suite import sample, suite
+from suite import candidates, spread, suite
 
 
 def main() -> None:
     options = start(__doc__, ("--sample", int, 1_000, "cases at most"), ("--jobs", int, 2, "jobs"))
-    cases = sample(options.sample)
+    cases = spread(candidates(), options.sample)
     with tempfile.TemporaryDirectory(prefix="pt2bugs-benchmark-") as name:
         folder = Path(name)
         talk("once to have the environment warm")

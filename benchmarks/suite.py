@@ -2,7 +2,8 @@
 
 All three run the same sample of cases, spread over the corpus. A program calls the checks of one file in turn and
 stops at the first that fails, as a reader of the issue would see it; pytest-forked has the parent import torch once,
-by the first file, and forks a child per check.
+by the first file, and forks a child per check. Programs cost nothing but their own time, so that with `--programs N`
+a part of the sample, spread over it as evenly, stands for all of them: their time is scaled up, and the row says so.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ ANY_STATUS = range(-64, 256)
 """A program with a bug in it may leave as it likes."""
 
 
-def sample(count: int) -> list[Case]:
-    """Cases for this torch and the CPU, spread evenly over the corpus. A hang would cost all three its timeout alike,
+def candidates() -> list[Case]:
+    """Cases for this torch and the CPU, those of a component together. A hang would cost all three its timeout alike,
     and the programs more: none of those."""
     from importlib import metadata
 
@@ -57,8 +58,13 @@ def sample(count: int) -> list[Case]:
         if "cpu" in case.devices and not case.extra and not case.env and case.symptom != "hang"
         if is_available(case, torch)
     ]
-    cases = sorted(cases, key=lambda case: (case.component, case.id))
-    return cases[:: max(1, len(cases) // count)][:count]
+    return sorted(cases, key=lambda case: (case.component, case.id))
+
+
+def spread(cases: list[Case], count: int) -> list[Case]:
+    """So many of them, at equal distances."""
+    count = min(count, len(cases))
+    return [cases[number * len(cases) // count] for number in range(count)]
 
 
 def programs(cases: list[Case], folder: Path) -> dict[str, Cost]:
@@ -99,24 +105,30 @@ def main() -> None:
     options = start(
         __doc__,
         ("--sample", int, 12, "cases at most"),
+        ("--programs", int, 0, "so many of them as programs, for all; and the suite with --jobs alone"),
         ("--part", str, "", "patterns of case ids, with spaces between: a further row for these"),
         ("--against", str, "programs forked", "alternatives"),
         ("--jobs", int, len(os.sched_getaffinity(0)), "jobs of the second row"),
     )
-    cases = sample(options.sample)
+    cases = spread(candidates(), options.sample)
+    alone_cases = spread(cases, options.programs or len(cases))
     part = [case for case in cases if Selection(tuple(options.part.split())).matches(case)] if options.part else []
     with tempfile.TemporaryDirectory(prefix="pt2bugs-benchmark-") as name:
         folder = Path(name)
         talk("the suite, once to have the environment warm")
         suite(cases[:1], folder / "warm", 1)
-        one, many = suite(cases, folder, 1), suite(cases, folder, options.jobs)
-        of_part = {jobs: suite(part, folder / "part", jobs) for jobs in (1, options.jobs) if part}
-        if "forked" in options.against.split():
-            _compare(cases, 1, one.wall_s, "pytest-forked, one process", forked(cases, folder).wall_s)
+        all_jobs = (options.jobs,) if options.programs else (1, options.jobs)
+        seconds = {jobs: suite(cases, folder, jobs).wall_s for jobs in all_jobs}
+        of_part = {jobs: suite(part, folder / "part", jobs) for jobs in all_jobs if part}
+        if "forked" in options.against.split() and 1 in seconds:
+            _compare(cases, 1, seconds[1], "pytest-forked, one process", forked(cases, folder).wall_s)
         if "programs" in options.against.split():
-            words, alone = "each file as a program", programs(cases, folder)
-            _compare(cases, 1, one.wall_s, words, _total(alone, cases))
-            _compare(cases, options.jobs, many.wall_s, words, _total(alone, cases), "15 for the whole corpus")
+            words = "each file as a program"
+            alone = programs([*alone_cases, *(case for case in part if case not in alone_cases)], folder)
+            total = _total(alone, alone_cases) * len(cases) / len(alone_cases)
+            whole = words + (f", by {len(alone_cases)} of them" if options.programs else "")
+            for jobs, ours_s in seconds.items():
+                _compare(cases, jobs, ours_s, whole, total, "20 for the whole corpus" if jobs == options.jobs else "")
             for jobs, cost in of_part.items():
                 # With the jobs that `pt2bugs run` takes by itself.
                 aim = "8 for the founding set" if jobs == options.jobs else ""

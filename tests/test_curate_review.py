@@ -50,7 +50,7 @@ BROKEN = RIGHT.replace("return x * 2", "return x * (3 if torch.compiler.is_compi
 
 def write(folder: Path, program: str = RIGHT, name: str = "pytorch_1", **settings: Any) -> Case:
     path = folder / f"{name}.py"
-    path.write_text(case_text(DOC + program, **{"backends": ["eager"], **settings}))
+    path.write_text(case_text(DOC + program, **{"backends": ["eager"], "symptom": "wrong-result", **settings}))
     return parse_case(path)
 
 
@@ -70,6 +70,7 @@ def test_a_complete_header(tmp_path: Path) -> None:
         ({}, "neither a [[tool.pt2bugs.bug]] entry nor guard = true"),
         ({"bugs": [{"outcome": "raise", "error": "X"}]}, "needs error and match"),
         ({"bugs": [{"outcome": "crash"}]}, "needs signal"),
+        ({"bugs": [BUG], "symptom": "crash"}, "symptom 'crash' is shown by no entry: they say wrong"),
     ],
 )
 def test_an_incomplete_header(tmp_path: Path, settings: dict[str, Any], words: str) -> None:

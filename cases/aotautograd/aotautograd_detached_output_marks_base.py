@@ -6,7 +6,7 @@
 # issue = "https://github.com/pytorch/pytorch/pull/195357"
 # title = "A detached output takes the gradient away from its differentiable aliases"
 # component = "aotautograd"
-# symptom = "wrong-result"
+# symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager", "inductor"]
 # demands = ["training", "aliasing"]

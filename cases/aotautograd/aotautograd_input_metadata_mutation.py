@@ -6,7 +6,7 @@
 # issue = "https://github.com/pytorch/pytorch/pull/89532"
 # title = "transpose_ and t_ on graph inputs, alone and with a data update"
 # component = "aotautograd"
-# symptom = "wrong-result"
+# symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 #

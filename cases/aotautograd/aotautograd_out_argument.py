@@ -6,7 +6,7 @@
 # issue = "https://github.com/pytorch/pytorch/issues/98835"
 # title = "An input passed as out= of an operator"
 # component = "aotautograd"
-# symptom = "wrong-result"
+# symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 # demands = ["mutation"]

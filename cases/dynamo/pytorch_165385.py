@@ -6,7 +6,7 @@
 # issue = "https://github.com/pytorch/pytorch/issues/165385"
 # title = "A refused attribute write inside try is replayed after the graph, outside the handler"
 # component = "dynamo"
-# symptom = "wrong-result"
+# symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
 # demands = ["mutation"]

@@ -35,6 +35,16 @@ MAX_SECONDS = 60.0
 ALLOWED_IMPORTS = frozenset({"torch", "functorch", *sys.stdlib_module_names})
 """functorch comes in torch's own wheel."""
 REPEATS = 5
+SHOWN_BY = {
+    "wrong-result": Outcome.WRONG,
+    "missing-error": Outcome.WRONG,
+    "internal-error": Outcome.RAISE,
+    "backend-failure": Outcome.RAISE,
+    "triton": Outcome.RAISE,
+    "crash": Outcome.CRASH,
+    "hang": Outcome.TIMEOUT,
+}
+"""The outcome that some entry has, by symptom. The other symptoms are asserted by a check, or raised by the compiler."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +60,10 @@ class Finding:
 
 
 def check_header(case: Case) -> Finding:
-    """Complete: a pinned torch, an explanation of three to ten lines, identity on every entry, a bug or a guard."""
+    """Complete: a pinned torch, an explanation of three to ten lines, identity on every entry, a bug or a guard.
+
+    The symptom is what was seen, not what was reported: some entry shows it.
+    """
     problems = []
     if not pinned_release(case):
         problems.append("dependencies pins no torch release (torch==2.9.1)")
@@ -59,6 +72,10 @@ def check_header(case: Case) -> Finding:
         problems.append(f"the docstring has {len(lines)} lines, not 3 to 10")
     if not case.bugs and not case.guard and not case.unmeasured:
         problems.append("neither a [[tool.pt2bugs.bug]] entry nor guard = true")
+    shown = SHOWN_BY.get(case.symptom)
+    outcomes = sorted({str(bug.outcome) for bug in case.bugs})
+    if shown is not None and outcomes and str(shown) not in outcomes:
+        problems.append(f"symptom {case.symptom!r} is shown by no entry: they say {', '.join(outcomes)}")
     for bug in case.bugs:
         if bug.outcome in (Outcome.RAISE, Outcome.WRONG) and not (bug.error and bug.match):
             problems.append(f"the entry in line {bug.line} needs error and match")
