@@ -44,7 +44,7 @@ SHOWN_BY = {
     "crash": Outcome.CRASH,
     "hang": Outcome.TIMEOUT,
 }
-"""The outcome that some entry has, by symptom. The other symptoms are asserted by a check, or raised by the compiler."""
+"""The outcome that some entry has, by symptom. Of the others a check asserts, or the compiler raises, as it may be."""
 
 
 @dataclass(frozen=True)
