@@ -297,6 +297,15 @@ def one_worker(where: list[str], name: str) -> list[str]:
     return ["worker", *where, "--name", name, "--no-nanny", "--nthreads", "1", "--no-dashboard", "--host", "127.0.0.1"]
 
 
+def test_workers_are_asked_for_the_pythons_that_are_wanted(shared: Session) -> None:
+    shared.roll_call(60, [PYTHON])
+    shared.roll_call(60, ["3.99"])
+    assert shared.pythons >= {PYTHON, "3.99"}
+    assert len(shared.workers) == 2
+    for worker in shared.workers.values():
+        assert {one for one in worker.offers if one.startswith("python ")} == {f"python {PYTHON}"}
+
+
 def test_workers_that_do_not_fit(shared: Session, project: Project, tmp_path: Path) -> None:
     """One has another pt2bugs, and takes no part; on one no environment can be made, and others take its cells."""
     cells = project.cells("fine")
@@ -313,7 +322,6 @@ def test_workers_that_do_not_fit(shared: Session, project: Project, tmp_path: Pa
         wait_until(
             lambda: there <= {one["name"] for one in shared.client.scheduler_info()["workers"].values()}, timeout_s=240
         )
-        shared.look()
         shared.roll_call(60)
         # As many new releases as workers: each of them begins one.
         work = project.run(shared, project.work(cells, *FRESH))

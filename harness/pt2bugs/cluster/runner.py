@@ -78,8 +78,7 @@ class ClusterRunner:
                 raise ClusterError(f"--cluster {self.session.where}: {words}")
         self.progress.total(sum(len(one.cells) for one in work))
         try:
-            self.session.look()
-            self.session.roll_call(ROLL_CALL_S)
+            self.session.roll_call(ROLL_CALL_S, {one.target.key.python for one in work})
             self._plan = Plan(self.session, self.settings, self.options, self.run_id, work)
             for worker in self.session.workers.values():
                 self._seats.update(dict.fromkeys(self._plan.seat(worker)))

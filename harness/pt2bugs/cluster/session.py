@@ -6,7 +6,7 @@ import contextlib
 import queue
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -69,6 +69,7 @@ class Session:
     Args:
         workers: those that take part, by address.
         refused: why others do not.
+        pythons: minor versions that workers are asked for.
     """
 
     client: Client
@@ -76,6 +77,7 @@ class Session:
     talk: Callable[[str], None]
     workers: dict[str, Worker] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
+    pythons: frozenset[str] = frozenset()
     happened: queue.SimpleQueue[Happening] = field(default_factory=queue.SimpleQueue)
     topic: str = field(default_factory=lambda: f"pt2bugs-{uuid.uuid4().hex[:12]}")
     _asked: dict[str, Future] = field(default_factory=dict)
@@ -83,10 +85,9 @@ class Session:
     _looked: float = 0.0
 
     def start(self) -> None:
-        """Listen to the cluster, and ask everybody who is there."""
+        """Listen to the cluster."""
         self.client.subscribe_topic(self.topic, self._take_event)
         self.client.subscribe_topic("all", self._take_news)
-        self.look()
 
     def _take_event(self, event: tuple[float, Any]) -> None:
         attempt, *value = event[1]
@@ -145,15 +146,21 @@ class Session:
         from pt2bugs.cluster.worker import identify
 
         future = self.client.submit(
-            identify, workers=[address], allow_other_workers=False, pure=False, key=f"pt2bugs-{uuid.uuid4().hex}"
+            identify,
+            sorted(self.pythons),
+            workers=[address],
+            allow_other_workers=False,
+            pure=False,
+            key=f"pt2bugs-{uuid.uuid4().hex}",
         )
         self._asked[address] = future
         future.add_done_callback(lambda done: self.happened.put(Happening("named", address, done)))
 
     def named(self, address: str, future: Future) -> Worker | None:
         """Take what a worker said of itself; None if it does not take part, which is told."""
-        if self._asked.pop(address, None) is None:
-            return None
+        if address not in self._asked or self._asked[address] is not future:
+            return None  # it was asked again since, or has gone
+        del self._asked[address]
         problem, said = "", {}
         if future.status == "finished":
             try:
@@ -190,8 +197,17 @@ class Session:
         self.refused[address] = why
         self.talk(f"worker {name} takes no part: {why}")
 
-    def roll_call(self, wait_s: float) -> None:
-        """Wait until everybody who is there has said who it is, or so long."""
+    def roll_call(self, wait_s: float, pythons: Iterable[str] = ()) -> None:
+        """Have everybody who is there say who it is and which of these Pythons it has, and wait so long at most.
+
+        Raises:
+            ClusterError: the scheduler does not answer.
+        """
+        if not self.pythons.issuperset(pythons):
+            self.pythons = self.pythons.union(pythons)
+            for address in self._known:
+                self._ask(address)
+        self.look()
         deadline = time.monotonic() + wait_s
         while self._asked and (left := deadline - time.monotonic()) > 0:
             with contextlib.suppress(queue.Empty):
@@ -204,7 +220,7 @@ class Session:
 
 def _why_unnamed(error: BaseException) -> str:
     words = (str(error).splitlines() or [type(error).__name__])[0][:300]
-    if isinstance(error, ImportError | AttributeError):
+    if isinstance(error, ImportError | AttributeError | TypeError):
         return f"it lacks what this pt2bugs needs there ({words}); pip install 'pt2bugs[run,cluster]=={__version__}'"
     return f"it cannot say what it is: {words}"
 

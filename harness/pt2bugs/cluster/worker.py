@@ -9,7 +9,7 @@ import contextlib
 import hashlib
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from pt2bugs.cluster.engines import Engines
 from pt2bugs.cluster.host import site, this_host
 from pt2bugs.cluster.task import LINE, READY, TALK, Answer, CaseFile, PackageWords, Task, code_hash
 from pt2bugs.envs.environment import EnvironmentFailure
-from pt2bugs.envs.machine import pythons_here
+from pt2bugs.envs.machine import has_python
 from pt2bugs.envs.sources import Sources, sources
 from pt2bugs.envs.store import Store
 from pt2bugs.errors import Pt2bugsError
@@ -49,8 +49,12 @@ class OtherCaseError(Pt2bugsError):
     """
 
 
-def identify() -> dict[str, Any]:
-    """What the driver must know of this worker, in plain words: the two may not be of one version."""
+def identify(pythons: Sequence[str] = ()) -> dict[str, Any]:
+    """What the driver must know of this worker, in plain words: the two may not be of one version.
+
+    Args:
+        pythons: minor versions; which of them are here is among the offers. To find out takes a second for each.
+    """
     store = Store(Sources())
     cost = store.cost_of_one()
     return {
@@ -58,15 +62,13 @@ def identify() -> dict[str, Any]:
         "code": code_hash(),
         "site": site(),
         "host": str(this_host()),
-        "offers": sorted(this_host().platforms | {f"python {one}" for one in _pythons()}),
+        "offers": sorted(this_host().platforms | {f"python {one}" for one in pythons if _has_python(one)}),
         "environments": sorted(one.path.name for one in store.environments()),
         "install_s": cost[1] if cost else None,
     }
 
 
-@lru_cache
-def _pythons() -> list[str]:
-    return pythons_here()
+_has_python = lru_cache(has_python)
 
 
 def run_task(task: Task) -> Answer:

@@ -88,13 +88,18 @@ def _pythons(uv: str) -> Finding:
 
 def pythons_here() -> list[str]:
     """The Pythons of this machine that uv finds, as minor versions; none where uv is not installed."""
+    return [one for one in PYTHONS if has_python(one)]
+
+
+def has_python(version: str) -> bool:
+    """Whether uv finds that Python on this machine. It starts what it finds, which can take a second."""
     try:
         from uv import find_uv_bin
 
-        command = [find_uv_bin(), "python", "find", "--no-python-downloads"]
+        command = [find_uv_bin(), "python", "find", "--no-python-downloads", version]
     except (ImportError, FileNotFoundError):
-        return []
-    return [one for one in PYTHONS if _first_line([*command, one])]
+        return False
+    return bool(_first_line(command))
 
 
 def _disk() -> Finding:
