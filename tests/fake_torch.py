@@ -2,6 +2,7 @@
 
 A fake torch has the compiler bugs its `faults` list: a compiled function of that name then fails in the
 way named: ``wrong`` (its result is off), ``raise``, ``abort``, ``hang``, ``slow`` or ``no-space``. All else is right.
+``threads`` raises in a process that has not set the number of threads itself.
 ``raise@aot_eager`` fails with that backend and those above it, ``raise`` with every one.
 A fault of one backend of torch is called ``inductor:NAME``; a module that registers a backend adds its own to
 `backend_faults`.
@@ -89,6 +90,8 @@ def compile(function, backend="inductor", **_):
             raise exc.InternalTorchDynamoError(f"cannot compile {{function.__name__}}")
         if fault == "abort":
             os.abort()
+        if fault == "threads" and threads_set_by != os.getpid():
+            raise RuntimeError("the pool of threads was made by another process")
         if fault == "slow":
             time.sleep(3)
         if fault == "hang":

@@ -221,7 +221,13 @@ class Measuring:
 
     def _run_canary(self, device: str, backend: str, worker: Worker) -> _CanaryResult:
         known = warmup.is_known(self.facts, device, backend)
-        request = {"kind": "canary", "device": device, "train": not known, **self._backend(backend)}
+        request = {
+            "kind": "canary",
+            "device": device,
+            "threads": self.options.threads,
+            "train": not known,
+            **self._backend(backend),
+        }
         try:
             ended = worker.run(request, Limits(START_S, None))
         except EngineError as error:
