@@ -30,6 +30,8 @@ def test_what_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
         f"{sys.prefix}/bin/python": "<env>/bin/python",
         f"{Path.home()}/notes{os.sep}": f"~/notes{os.sep}",
         "<function f at 0x7f1e2c3b4d50>": "<function f at 0x...>",
+        "#1: f() + 0x8b (0x7f0b45f0db35 in libc10.so)": "#1: f() + 0x8b (0x... in libc10.so)",
+        "Current thread 0x00007f1e2c3b4d50 (most recent": "Current thread 0x... (most recent",
         "guard != 0x7fffffffffffffff": "guard != 0x7fffffffffffffff",
         "no path at all": "no path at all",
     }.items():

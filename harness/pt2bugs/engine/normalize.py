@@ -15,7 +15,7 @@ class Normalizer:
 
     The files of packages lose their folder (``torch/_dynamo/utils.py``), case files too; the rest becomes
     ``<cell>`` (a cell's own folder), ``<cache>``, ``<env>``, ``<python>`` or ``~``. Where an object was in memory
-    (``<function f at 0x7f1e2c3b4d50>``) becomes ``0x...``.
+    (``<function f at 0x7f1e2c3b4d50>``), a thread or the code of a C++ frame becomes ``0x...``.
 
     Args:
         paths: folders of the environment's interpreter, and the word for each.
@@ -31,7 +31,7 @@ class Normalizer:
         """`text` without paths and addresses of this machine; `case` is the case file."""
         text = _without_folders(text.replace(f"{case.parent}/", ""), case.name)
         text = self._pattern.sub(self._word, text)
-        return _ADDRESS.sub("at 0x...", text)
+        return _ADDRESS.sub(r"\g<1>0x...", text)
 
     def _word(self, found: re.Match[str]) -> str:
         if found["cell"]:
@@ -59,4 +59,5 @@ def _without_folders(text: str, name: str) -> str:
     return _WORD.sub(shortened, text)
 
 
-_ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,16}\b")
+_ADDRESS = re.compile(r"(\bat |\b[Tt]hread |\((?=0x[0-9a-f]+ in ))0x[0-9a-f]{6,16}\b")
+"""Of an object, of a thread in faulthandler's dump, and of a frame in the backtrace of a C++ exception of torch."""
