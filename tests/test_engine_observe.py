@@ -50,6 +50,17 @@ def test_where_the_time_was_up_each_function_stands_once() -> None:
     )
 
 
+def test_the_time_was_up_while_another_exception_was_handled() -> None:
+    """Its frames are asked for, and not those of the other exception."""
+    body = "try: raise AttributeError\n    except AttributeError: raise CheckTimeout"
+    last = function("_inductor/virtualized.py", body, CheckTimeout=CheckTimeout)
+    found = seen(function("_inductor/lowering.py", "last()", last=last))
+    assert (found.frame, found.frames) == (
+        "torch/_inductor/virtualized.py:3 call",
+        ["torch/_inductor/lowering.py:2 call"],
+    )
+
+
 @pytest.mark.parametrize(("error", "most"), [(CheckTimeout, MAX_TIMEOUT_FRAMES), (ValueError, MAX_FRAMES)])
 def test_the_number_of_frames(error: type[BaseException], most: int) -> None:
     below = function("deep/file_0.py", "raise error('words')", error=error)

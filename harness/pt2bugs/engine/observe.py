@@ -52,13 +52,14 @@ def observe_exception(error: BaseException, path: str) -> Observation:
     inside = _places(frames)
     if inside:
         seen.frame, further = inside[0], inside[1:]
+        if seen.outcome is Outcome.TIMEOUT:
+            # Where the time was up is chance, also whether another exception was being handled there; what it was doing
+            # stands further out, below many calls of itself.
+            seen.frames = _once_each(further, but=seen.frame)[: MAX_TIMEOUT_FRAMES - 1]
+            return seen
         if not message.strip() and (cause := root_of(error)) is not error:
             # torch 2.0 raises InternalTorchDynamoError without a word: only the cause tells one failure from another.
             further = _places(_frames_of(cause))
-        elif seen.outcome is Outcome.TIMEOUT:
-            # Where the time was up is chance; what it was doing stands further out, below many calls of itself.
-            seen.frames = _once_each(further, but=seen.frame)[: MAX_TIMEOUT_FRAMES - 1]
-            return seen
         seen.frames = further[: MAX_FRAMES - 1]
     return seen
 
