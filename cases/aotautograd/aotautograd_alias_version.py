@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/pull/111347"
+# fix = "https://github.com/pytorch/pytorch/pull/128229"
 # title = "_version and grad_fn of a view of an updated input"
 # component = "aotautograd"
 # symptom = "wrong-result"

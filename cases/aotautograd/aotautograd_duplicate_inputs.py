@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/pull/85301"
+# fix = "https://github.com/pytorch/pytorch/pull/104921"
 # title = "The same tensor passed for two graph inputs"
 # component = "aotautograd"
 # symptom = "wrong-result"

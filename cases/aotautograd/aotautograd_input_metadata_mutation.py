@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/pull/89532"
+# fix = "https://github.com/pytorch/pytorch/pull/100787"
 # title = "transpose_ and t_ on graph inputs, alone and with a data update"
 # component = "aotautograd"
 # symptom = "internal-error"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/98835"
+# fix = "https://github.com/pytorch/pytorch/pull/130074"
 # title = "An input passed as out= of an operator"
 # component = "aotautograd"
 # symptom = "internal-error"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/pull/127431"
+# fix = "https://github.com/pytorch/pytorch/pull/118191"
 # title = "A wrapper subclass made by a dispatch mode inside the traced function"
 # component = "aotautograd"
 # symptom = "wrong-result"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/185497"
+# fix = "https://github.com/pytorch/pytorch/pull/185876"
 # title = "Backward needs the old value of an input that the graph updates"
 # component = "aotautograd"
 # symptom = "internal-error"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/93363"
+# fix = "https://github.com/pytorch/pytorch/pull/128229"
 # title = "In-place update of a view input is lost to the gradient of its base"
 # component = "aotautograd"
 # symptom = "wrong-result"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/113263"
+# fix = "https://github.com/pytorch/pytorch/pull/123196"
 # title = "Hooks on saved tensors are not applied to what a compiled function saves"
 # component = "aotautograd"
 # symptom = "wrong-result"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/183771"
+# fix = "https://github.com/pytorch/pytorch/pull/184553"
 # title = "Nearest interpolation of a permuted input comes out contiguous"
 # component = "decomposition"
 # symptom = "wrong-result"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/107076"
+# fix = "https://github.com/pytorch/pytorch/pull/138922"
 # title = "A compiled optimizer step recompiles for each learning rate"
 # component = "dynamo"
 # symptom = "recompilation"

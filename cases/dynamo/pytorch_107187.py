@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/107187"
+# fix = "https://github.com/pytorch/pytorch/pull/109109"
 # title = "torch.manual_seed inside a compiled function does nothing"
 # component = "dynamo"
 # symptom = "wrong-result"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/117556"
+# fix = "https://github.com/pytorch/pytorch/pull/118678"
 # title = "callable() of an object of a user's class is a graph break"
 # component = "dynamo"
 # symptom = "graph-break"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/123713"
+# fix = "https://github.com/pytorch/pytorch/pull/110053"
 # title = "requires_grad_() on an intermediate is ignored"
 # component = "dynamo"
 # symptom = "wrong-result"

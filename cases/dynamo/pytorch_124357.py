@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/124357"
+# fix = "https://github.com/pytorch/pytorch/pull/125202"
 # title = "A changed int attribute of a compiled module is ignored"
 # component = "dynamo"
 # symptom = "wrong-result"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/130719"
+# fix = "https://github.com/pytorch/pytorch/pull/152989"
 # title = "set.union is not traced"
 # component = "dynamo"
 # symptom = "graph-break"

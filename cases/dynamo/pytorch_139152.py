@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/139152"
+# fix = "https://github.com/pytorch/pytorch/pull/185980"
 # title = "param.data = value in compiled code counts as an in-place change"
 # component = "dynamo"
 # symptom = "internal-error"

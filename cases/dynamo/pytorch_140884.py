@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/140884"
+# fix = "https://github.com/pytorch/pytorch/pull/185462"
 # title = "NumPy code under a torch.device context calls a tensor method on an ndarray"
 # component = "dynamo"
 # symptom = "internal-error"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/145761"
+# fix = "https://github.com/pytorch/pytorch/pull/153150"
 # title = "Membership of an ATen op in a global set"
 # component = "dynamo"
 # symptom = "graph-break"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/152262"
+# fix = "https://github.com/pytorch/pytorch/pull/185179"
 # title = "An exhausted iterator yields again / does not raise StopIteration"
 # component = "dynamo"
 # symptom = "wrong-result"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/195969"
+# fix = "https://github.com/pytorch/pytorch/pull/196124"
 # title = "isinstance with a union of data protocols is False in compiled code"
 # component = "dynamo"
 # symptom = "wrong-result"

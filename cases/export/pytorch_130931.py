@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/130931"
+# fix = "https://github.com/pytorch/pytorch/pull/159418"
 # title = "unflatten of an exported nn.Sequential rejects its own child's name"
 # component = "export"
 # symptom = "internal-error"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/142161"
+# fix = "https://github.com/pytorch/pytorch/pull/147533"
 # title = "The module of an exported program needs a second pytree registration for a user class"
 # component = "export"
 # symptom = "internal-error"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/147400"
+# fix = "https://github.com/pytorch/pytorch/pull/147532"
 # title = "A dataclass input that is no pytree fails in export without advice"
 # component = "export"
 # symptom = "missing-error"

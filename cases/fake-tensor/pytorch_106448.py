@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/106448"
+# fix = "https://github.com/pytorch/pytorch/pull/106572"
 # title = "A dot product of unequal lengths is accepted on meta tensors"
 # component = "fake-tensor"
 # symptom = "missing-error"

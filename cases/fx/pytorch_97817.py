@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/97817"
+# fix = "https://github.com/pytorch/pytorch/pull/97903"
 # title = "A replacement that returns its input claims all nodes before it"
 # component = "fx"
 # symptom = "wrong-result"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/126818"
+# fix = "https://github.com/pytorch/pytorch/pull/126909"
 # title = "torch.cond does not take plain torch functions as branches"
 # component = "higher-order-ops"
 # symptom = "internal-error"

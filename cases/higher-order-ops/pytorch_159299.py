@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/159299"
+# fix = "https://github.com/pytorch/pytorch/pull/151719"
 # title = "ctx.needs_input_grad is False for an input that comes out of flex_attention"
 # component = "higher-order-ops"
 # symptom = "wrong-result"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/111952"
+# fix = "https://github.com/pytorch/pytorch/pull/114471"
 # title = "An out-of-bounds constant index is not refused"
 # component = "inductor"
 # symptom = "missing-error"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/148754"
+# fix = "https://github.com/pytorch/pytorch/pull/147961"
 # title = "F.fold of an unbatched input fails in C++ code generation"
 # component = "inductor"
 # symptom = "backend-failure"

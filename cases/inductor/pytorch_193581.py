@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/193581"
+# fix = "https://github.com/pytorch/pytorch/pull/178962"
 # title = "The C++ kernel of an index_select of a conv2d output uses an undeclared temporary"
 # component = "inductor"
 # symptom = "backend-failure"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/97365"
+# fix = "https://github.com/pytorch/pytorch/pull/108690"
 # title = "A negative computed index is not wrapped in CPU kernels"
 # component = "inductor"
 # symptom = "wrong-result"
