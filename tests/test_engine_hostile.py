@@ -78,6 +78,15 @@ HOSTILE = [
         TIMEOUT,
         settings=SHORT,
     ),
+    Hostile(
+        "timer_replaced_on_its_way_out",
+        """
+        try: time.sleep(3600)
+        finally: raise ValueError("another one")
+        """,
+        {**TIMEOUT, "error_type": "", "message": "still running after its timeout of 0.5 s"},
+        settings=SHORT,
+    ),
     Hostile("stopped", "os.kill(os.getpid(), signal.SIGSTOP)", TIMEOUT, settings=SHORT),
     Hostile("child_holds_the_pipes", "if os.fork() == 0: time.sleep(3600)", PASS),
     Hostile("child_of_a_thread", "in_thread(lambda: os.fork() or time.sleep(3600)); time.sleep(0.2)", PASS),

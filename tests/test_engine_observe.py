@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pt2bugs.case.observation import MAX_FRAMES, MAX_TIMEOUT_FRAMES, Observation
 from pt2bugs.case.words import Outcome
-from pt2bugs.engine.observe import CheckTimeout, observe_exception
+from pt2bugs.engine.observe import CheckTimeout, observe_exception, timeout_in
 from pt2bugs.engine.protocol import ChildExit
 from pt2bugs.run.measurement import observe_exit
 
@@ -59,6 +59,16 @@ def test_the_time_was_up_while_another_exception_was_handled() -> None:
         "torch/_inductor/virtualized.py:3 call",
         ["torch/_inductor/lowering.py:2 call"],
     )
+
+
+def test_a_timeout_is_found_below_what_was_raised_on_its_way_out() -> None:
+    """As torch 2.9.0 does, whose frame conversion raises UnboundLocalError then."""
+    last = function("_inductor/lowering.py", "raise CheckTimeout", CheckTimeout=CheckTimeout)
+    body = "try: last()\n    finally: unbound"
+    with pytest.raises(NameError) as caught:
+        function("_dynamo/convert_frame.py", body, last=last)()
+    assert type(timeout_in(caught.value)) is CheckTimeout
+    assert timeout_in(ValueError()) is None
 
 
 @pytest.mark.parametrize(("error", "most"), [(CheckTimeout, MAX_TIMEOUT_FRAMES), (ValueError, MAX_FRAMES)])

@@ -26,7 +26,7 @@ from typing import Any
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.words import Outcome
 from pt2bugs.engine.backend import enter
-from pt2bugs.engine.observe import CheckTimeout, observe_exception, render
+from pt2bugs.engine.observe import CheckTimeout, observe_exception, render, timeout_in
 from pt2bugs.engine.protocol import GRACE_S, ReportPipe
 
 SEED = 0
@@ -206,7 +206,7 @@ def observe_check(request: Mapping[str, Any], begin: Callable[[], None]) -> tupl
     if problem:
         return Observation(Outcome.ERROR, message=problem, duration_s=duration_s), failure
     if failure is not None:
-        seen = observe_exception(failure, path)
+        seen = observe_exception((is_late and timeout_in(failure)) or failure, path)
     else:
         seen = Observation(Outcome.ERROR, message=NOTHING_COMPILED)
         if never_ran:

@@ -132,6 +132,11 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         following = _cause.__get__(following) or _context.__get__(following)
 
 
+def timeout_in(error: BaseException) -> BaseException | None:
+    """The `CheckTimeout` that an exception came from: torch 2.9.0 raises another one on its way out."""
+    return next((one for one in _chain(error) if _is_a(one, CheckTimeout)), None)
+
+
 def root_of(error: BaseException) -> BaseException:
     """The innermost cause."""
     *_, root = _chain(error)
