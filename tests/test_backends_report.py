@@ -12,7 +12,7 @@ from pt2bugs.backends import baseline as base
 from pt2bugs.backends.known import known_backends
 from pt2bugs.backends.reach import OwnWords, on_its_device, reach_of, special_reaches
 from pt2bugs.backends.references import compared_with
-from pt2bugs.backends.report import Group, answer_for
+from pt2bugs.backends.report import Group, answer_for, of_group
 from pt2bugs.bisect.accepted import load_accepted
 from pt2bugs.case.cells import Cell, cells_of
 from pt2bugs.case.header import parse_case
@@ -58,6 +58,18 @@ def test_only_yours_needs_a_pass_of_the_layers_above(cell: Cell) -> None:
     assert group(cell, fails, eager=passes) is Group.CANNOT_SAY
     assert group(cell, fails) is Group.CANNOT_SAY
     assert group(cell, fails, eager=passes, aot_eager=line(cell, Outcome.ERROR)) is Group.CANNOT_SAY
+
+
+def test_what_inductor_shares_comes_after_what_is_its_own(cell: Cell) -> None:
+    fails, passes = line(cell, Outcome.RAISE, **RAISED), line(cell, Outcome.PASS)
+    otherwise = line(cell, Outcome.WRONG, error_type="AssertionError", message="x")
+    answers = [
+        answer_for(cell, fails, {"eager": passes, "aot_eager": passes, "inductor": one}, ())
+        for one in (fails, passes, otherwise)
+    ]
+    assert [one.is_inductors_too for one in of_group(answers, Group.ONLY_YOURS)] == [False, False, True]
+    assert of_group(answers, Group.ONLY_YOURS)[-1] is answers[0]
+    assert not answer_for(cell, passes, {"inductor": passes}, ()).is_inductors_too
 
 
 def test_inherited_is_by_identity(cell: Cell) -> None:

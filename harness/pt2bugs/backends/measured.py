@@ -12,7 +12,16 @@ from packaging.version import Version
 from pt2bugs.backends.known import REFERENCES, KnownBackend, known_backends
 from pt2bugs.backends.reach import on_its_device, reach_of
 from pt2bugs.backends.references import compared_with
-from pt2bugs.backends.report import Answer, Group, answer_for, by_component, by_demand, counts, reference_lines
+from pt2bugs.backends.report import (
+    Answer,
+    Group,
+    answer_for,
+    by_component,
+    by_demand,
+    counts,
+    of_group,
+    reference_lines,
+)
 from pt2bugs.case.cells import NOT_CLAIMED, cells_of
 from pt2bugs.case.model import Case
 from pt2bugs.case.words import Outcome
@@ -51,7 +60,8 @@ class Measured:
         return [("component", by_component(self.answers)), ("demand", by_demand(self.answers))]
 
     def of_group(self, group: Group) -> list[Answer]:
-        return [one for one in self.answers if one.group is group]
+        """The answers of a group, those that inductor shares at the end."""
+        return of_group(self.answers, group)
 
     @property
     def day(self) -> str:

@@ -54,6 +54,14 @@ class Answer:
         return f"{self.cell.case.id}::{self.cell.name}"
 
     @property
+    def is_inductors_too(self) -> bool:
+        """Whether inductor fails the same here, so that a backend that builds on it has the failure from there."""
+        inductor = self.others.get("inductor")
+        if self.group is not Group.ONLY_YOURS or self.record is None or inductor is None:
+            return False
+        return is_same(self.record, inductor, self.cell.case.bugs)
+
+    @property
     def demands(self) -> tuple[str, ...]:
         return self.cell.case.demands.get(self.cell.check.name, ())
 
@@ -70,6 +78,7 @@ class Answer:
             "message": record["message"] if record else "",
             "why": self.why,
             "others": {name: other["outcome"] for name, other in self.others.items()},
+            "inductor_fails_the_same": self.is_inductors_too,
             "issue": case.issue,
             "title": case.title,
             "component": case.component,
@@ -126,6 +135,11 @@ def _words(record: Record) -> str:
 
 def _beside(inductor: Record | None) -> str:
     return f" (inductor fails too: {_words(inductor)})" if inductor else ""
+
+
+def of_group(answers: Iterable[Answer], group: Group) -> list[Answer]:
+    """The answers of a group, in their order, but those that inductor shares come last."""
+    return sorted((one for one in answers if one.group is group), key=lambda one: one.is_inductors_too)
 
 
 def counts(answers: Iterable[Answer]) -> dict[str, int]:

@@ -18,7 +18,17 @@ from pt2bugs.backends.known import REFERENCES, known_backends
 from pt2bugs.backends.measured import measured_backends
 from pt2bugs.backends.reach import Reach, on_its_device, reach_of, reproduction
 from pt2bugs.backends.references import compared_with, setup_beside
-from pt2bugs.backends.report import TITLES, Answer, Group, answer_for, by_component, by_demand, counts, reference_lines
+from pt2bugs.backends.report import (
+    TITLES,
+    Answer,
+    Group,
+    answer_for,
+    by_component,
+    by_demand,
+    counts,
+    of_group,
+    reference_lines,
+)
 from pt2bugs.bisect.accepted import Accepted, AcceptedError, load_accepted
 from pt2bugs.case.cells import Cell, cells_of
 from pt2bugs.case.words import Outcome
@@ -292,10 +302,12 @@ def _print(answers: Sequence[Answer], options: Options, target: Target) -> None:
     with_ = f" with {', '.join(target.key.extras)}" if target.key.extras else ""
     print(f"{options.name} on torch {target.build or target.key.torch}{with_}: {len(answers)} cells")
     for group, title in TITLES.items():
-        found = [one for one in answers if one.group is group]
+        found = of_group(answers, group)
         if not found:
             continue
-        print(f"\n{title} ({len(found)})")
+        shared = sum(one.is_inductors_too for one in found)
+        at_the_end = f", of which inductor fails the same in the last {shared}" if shared else ""
+        print(f"\n{title} ({len(found)}{at_the_end})")
         if group is Group.PASSES:
             continue
         if group is Group.NOT_CLAIMED:
