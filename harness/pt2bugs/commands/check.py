@@ -57,7 +57,10 @@ def run(options: Options) -> int:
     if options.fix:
         options = replace(options, patterns=_mend(options))
     if options.watch:
-        return _watch(_files(options))
+        try:
+            return _watch(_files(options))
+        except KeyboardInterrupt:
+            return UNEXPECTED
     try:
         corpus, cases = select_cases(options)
     except CaseError as error:
@@ -124,7 +127,7 @@ def _mend(options: Options) -> list[str]:
 
 
 def _watch(files: list[Path]) -> int:
-    """Show the problems of the files whenever one changes, until there are none or Ctrl-C; 0 if there are none."""
+    """Show the problems of the files whenever one changes, until there are none."""
     before: dict[Path, tuple[int, int]] | None = None
     while True:
         now = {path: (stat.st_mtime_ns, stat.st_size) for path in files if (stat := _stat(path)) is not None}

@@ -47,6 +47,9 @@ SHOWN_BY = {
 """The outcome that some entry has, by symptom. Of the others a check asserts, or the compiler raises, as it may be."""
 
 
+NO_ENTRY = "neither a [[tool.pt2bugs.bug]] entry nor guard = true"
+
+
 @dataclass(frozen=True)
 class Finding:
     """The answer to one rule. `holds` None: the rule cannot be asked here, and `words` says why."""
@@ -71,7 +74,7 @@ def check_header(case: Case) -> Finding:
     if not 3 <= len(lines) <= 10:
         problems.append(f"the docstring has {len(lines)} lines, not 3 to 10")
     if not case.bugs and not case.guard and not case.unmeasured:
-        problems.append("neither a [[tool.pt2bugs.bug]] entry nor guard = true")
+        problems.append(NO_ENTRY)
     shown = SHOWN_BY.get(case.symptom)
     outcomes = sorted({str(bug.outcome) for bug in case.bugs})
     if shown is not None and outcomes and str(shown) not in outcomes:
