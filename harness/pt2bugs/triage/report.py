@@ -11,7 +11,7 @@ from pt2bugs.case.observation import telling_line
 from pt2bugs.triage.classify import Classification
 from pt2bugs.triage.hand_over import TEST_FILES, HandedOver
 from pt2bugs.triage.identity import Identity
-from pt2bugs.triage.ladder import Ladder
+from pt2bugs.triage.ladder import NO_EXPORT, Ladder
 from pt2bugs.triage.minimize import Minimized
 from pt2bugs.triage.redact import redact_source
 from pt2bugs.triage.reproduce import Reproduction
@@ -181,8 +181,9 @@ def _layer(triage: Triage) -> list[str]:
     if not ladder.steps:
         return ["No rung was tried."]
     lines = ["| rung | outcome | as above | says |", "| --- | --- | --- | --- |"]
+    exports = any(step.rung in NO_EXPORT for step in ladder.steps)
     for step in ladder.steps:
-        words = _RUNG_WORDS.get(step.rung)
+        words = "no torch.compile; it exports" if exports and step.rung == "none" else _RUNG_WORDS.get(step.rung)
         name = f"{step.rung} ({words})" if words else step.rung
         says = telling_line(step.identity.message).replace("|", "\\|")[:100]
         lines.append(f"| {name} | {step.identity.outcome} | {'yes' if step.same else 'no'} | {says} |")
