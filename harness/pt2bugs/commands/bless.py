@@ -52,6 +52,8 @@ def run(options: Options) -> int:
         ]
         if case.guard or case.flaky:
             # What shows only sometimes has no range that the journal could give.
+            if options.patterns:
+                say(f"{case.id}: left alone: {'a guard has no entries' if case.guard else 'its header says flaky'}")
             continue
         try:
             entries = entries_of(case, records)
@@ -61,6 +63,8 @@ def run(options: Options) -> int:
             continue
         if not any(record["verdict"] in (Verdict.FAIL, Verdict.XPASS) for record in records):
             # It says what was seen. Elsewhere a person may know more than the nearest release that was run.
+            if options.patterns:
+                say(f"{case.id}: left alone: its entries say what was seen")
             continue
         text = case.path.read_text(encoding="utf-8")
         new = rewrite(case, text, entries, faces_of(case, records))

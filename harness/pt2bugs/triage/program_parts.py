@@ -207,9 +207,9 @@ def without_empty_names(source: str) -> str:
     for node in names:
         if node.id not in read:
             node.id = "_"
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and len(node.targets) == 1:
-            _drop_unread(node)
+    for assignment in [node for node in ast.walk(tree) if isinstance(node, ast.Assign)]:
+        if len(assignment.targets) == 1:
+            _drop_unread(assignment)
     return ast.unparse(tree) + "\n"
 
 
