@@ -170,6 +170,9 @@ def check_pinned(case: Case, records: Sequence[Record]) -> Finding:
     pinned = pinned_release(case)
     if not pinned:
         return Finding("pinned", None, "no release is pinned")
+    if not records and not case.unmeasured:
+        # `releases` asks for the run.
+        return Finding("pinned", None, "not measured")
     lines = [r for r in records if public_or_empty(r["torch"]) == pinned]
     if run and all(device != "cpu" for _, device, _ in run) and not lines:
         return Finding("pinned", None, f"not measured on {run[0][1]}")
@@ -234,8 +237,10 @@ def check_compiles(case: Case, records: Sequence[Record]) -> Finding:
     """Some graph was captured, unless the header says that none is."""
     if not case.compiles:
         return Finding("compiles", None, "compiles = false")
-    if not records and case.unmeasured:
-        return Finding("compiles", None, f"not measured: needs {case.devices[0]}")
+    if not records:
+        return Finding(
+            "compiles", None, f"not measured: needs {case.devices[0]}" if case.unmeasured else "not measured"
+        )
     graphs = max((record["graphs"] or 0 for record in records), default=0)
     if not graphs and any(re.match(r"torch/_(dynamo|functorch|inductor)/", record["frame"]) for record in records):
         return Finding("compiles", True, "the compiler raises before it captures a graph")
