@@ -165,7 +165,10 @@ def test_an_error_that_nothing_raises(bench: Bench) -> None:
 def test_a_program_that_passes(bench: Bench) -> None:
     code, out, _ = bench.triage(str(bench.program(PROGRAM)))
     assert code == 0
-    assert "pass in 0 of 3 runs" in out
+    assert out == "passes in 3 of 3 runs on torch 2.90.0\n"
+    report = (bench.out / "report.md").read_text()
+    assert report.startswith("# program: passes on torch 2.90.0\n\nIt passes in 3 of 3 runs on torch 2.90.0.\n")
+    assert "## Minimal program" not in report
 
 
 def test_what_fails_without_the_compiler_is_no_bug_of_it(bench: Bench) -> None:

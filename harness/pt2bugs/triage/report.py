@@ -80,6 +80,10 @@ class Triage:
 def summary(triage: Triage) -> str:
     """A few lines for the terminal."""
     found, ladder, said = triage.found, triage.ladder, triage.said
+    if not found.is_failure:
+        lines = [_passes(triage)]
+        lines += [f"  {sentence}" for sentence in triage.releases.sentences()] if triage.releases else []
+        return "\n".join([*lines, *(f"  note: {note}" for note in triage.notes)])
     lines = [f"{found.identity.outcome} in {found.failed} of {found.runs} runs on torch {triage.torch}"]
     lines.append(f"  {found.identity.headline[:240]}")
     if found.identity.place:
@@ -111,6 +115,8 @@ def _short(identity: Identity) -> str:
 
 def report(triage: Triage, source: str, folder: Path) -> str:
     """The page in Markdown."""
+    if not triage.found.is_failure:
+        return _report_of_a_pass(triage, source)
     said = triage.said
     parts = [f"# {triage.found.identity.headline[:160]}", "", "## What happens", "", *_what(triage), ""]
     parts += ["## Minimal program", "", "```python", *_program(source), "```", "", *_shrunk(triage), ""]
@@ -124,6 +130,20 @@ def report(triage: Triage, source: str, folder: Path) -> str:
     if triage.versions:
         parts += ["## Versions", "", "```", triage.versions, "```", ""]
     return "\n".join(parts)
+
+
+def _report_of_a_pass(triage: Triage, source: str) -> str:
+    """The page of a program that has no failure: what it does on each release."""
+    parts = [f"# {triage.name}: passes on torch {public(triage.torch)}", "", f"It {_passes(triage)}.", ""]
+    if triage.releases is not None and triage.releases.answers:
+        parts += ["## From release to release", "", *_releases(triage.releases), ""]
+    parts += [*(f"- {note}" for note in triage.notes), *([""] if triage.notes else [])]
+    return "\n".join([*parts, "## Program", "", "```python", *_program(source), "```", ""])
+
+
+def _passes(triage: Triage) -> str:
+    found = triage.found
+    return f"passes in {found.runs - found.failed} of {found.runs} runs on torch {public(triage.torch)}"
 
 
 def _what(triage: Triage) -> list[str]:
@@ -209,9 +229,11 @@ def _class(said: Classification) -> list[str]:
 
 
 def _releases(releases: Releases) -> list[str]:
-    lines = ["| torch | outcome | says |", "| --- | --- | --- |"]
+    lines = ["| torch | outcome | seconds | says |", "| --- | --- | --- | --- |"]
     for name, answer in releases.as_json().items():
-        lines.append(f"| {name} | {answer['outcome']} | {answer['message'][:100].replace('|', chr(92) + '|')} |")
+        says = (answer["message"] or releases.changes.get(name, ""))[:160].replace("|", chr(92) + "|")
+        seconds = "" if answer["seconds"] is None else answer["seconds"]
+        lines.append(f"| {name} | {answer['outcome']} | {seconds} | {says} |")
     return [*lines, "", *releases.sentences()]
 
 
