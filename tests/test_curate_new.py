@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
@@ -357,6 +358,7 @@ def test_from_a_triage(folder: Path) -> None:
     entry = ["[[tool.pt2bugs.bug]]", 'torch = "==2.9.1"', 'outcome = "raise"', 'error = "RuntimeError"', 'match = "no"']
     lines = "".join(f"# {line}\n" for line in entry)
     text = made.read_text().replace("# ///\n", f"#\n{lines}# ///\n")
+    text = re.sub(r'"torch[^"]*"', '"torch==2.8.0"', text, count=1)
     Path("found").mkdir()
     Path("found/case.py").write_text(text)
     made.unlink()
@@ -367,3 +369,4 @@ def test_from_a_triage(folder: Path) -> None:
         "Off by one",
         ["==2.9.1"],
     )
+    assert case.dependencies[0] == "torch==2.8.0", "the release that the triage pinned"
