@@ -54,6 +54,10 @@ def test_each_step_names_the_next(
         check = step(bless)
     assert bless == "pt2bugs bless pytorch_7"
     assert check == "pt2bugs check --fix pytorch_7"
+    # Whether it is the bug that was seen, a person says.
+    assert main([*shlex.split(check)[1:], "--no-run"]) == 1
+    assert "no line if this is the bug, blocked = true if it keeps the check from it" in capsys.readouterr().out
+    path.write_text("\n".join(line for line in path.read_text().split("\n") if MARK not in line))
     # A program of the fake torch is none for the torch of this Python.
     assert main([*shlex.split(check)[1:], "--no-run"]) == 0
     case = parse_case(path)

@@ -14,6 +14,7 @@ from pt2bugs.commands.options import add_results, add_selection
 from pt2bugs.commands.selection import LinesOptions, cases_on, load_lines, select_cases
 from pt2bugs.curate.bless import ThinJournal, entries_of, faces_of
 from pt2bugs.curate.header_edit import rewrite
+from pt2bugs.curate.marks import marks_in
 from pt2bugs.errors import InputError
 from pt2bugs.files import write_text
 from pt2bugs.results.matrix import is_own
@@ -76,6 +77,8 @@ def run(options: Options) -> int:
         if not options.dry_run:
             write_text(case.path, new)
             blessed.append(case.id)
+            for mark in marks_in(new):
+                say(f"{name}:{mark.line}: {mark.text}")
     if blessed:
         say(f"next: pt2bugs check --fix {' '.join(blessed)}")
     return UNEXPECTED if thin else OK
