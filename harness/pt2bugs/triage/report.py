@@ -255,7 +255,7 @@ def _tried(triage: Triage, folder: Path) -> list[str]:
         belongs = TEST_FILES.get(said or "", ("test/dynamo/test_repros.py", ""))[0]
         lines += [
             f"- `{triage.handed.case.name}`: a case for the corpus",
-            f"- `{triage.handed.test.name}`: a unit test; it belongs to `{belongs}`",
+            f"- `{triage.handed.test.name}`: a unit test; it belongs to `{belongs}` (beside torch it needs expecttest)",
         ]
     lines += [f"- `{_relative(path, folder)}`" for path in triage.artifacts]
     lines += [f"- {note}" for note in triage.notes]
