@@ -134,7 +134,8 @@ def report(triage: Triage, source: str, folder: Path) -> str:
 
 def _report_of_a_pass(triage: Triage, source: str) -> str:
     """The page of a program that has no failure: what it does on each release."""
-    parts = [f"# {triage.name}: passes on torch {public(triage.torch)}", "", f"It {_passes(triage)}.", ""]
+    does = "passes" if triage.releases is None or not triage.releases.bad else "runs otherwise"
+    parts = [f"# {triage.name}: {does} on torch {public(triage.torch)}", "", f"It {_passes(triage)}.", ""]
     if triage.releases is not None and triage.releases.answers:
         parts += ["## From release to release", "", *_releases(triage.releases), ""]
     parts += [*(f"- {note}" for note in triage.notes), *([""] if triage.notes else [])]
