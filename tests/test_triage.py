@@ -224,7 +224,7 @@ def test_what_is_not_there(bench: Bench, what: str) -> None:
 def test_arguments_of_the_program(bench: Bench) -> None:
     path = bench.program(PROGRAM.replace('print("done")', "import sys\nassert sys.argv[1:] == ['--n', '3']"))
     code, out, _ = bench.triage(str(path), "--times", "1", "--", "--n", "3")
-    assert (code, out.splitlines()[0]) == (0, "pass in 0 of 1 runs on torch 2.90.0")
+    assert (code, out.splitlines()[0]) == (0, "passes in 1 of 1 runs on torch 2.90.0")
 
 
 def test_printing_another_text(bench: Bench) -> None:
