@@ -202,6 +202,18 @@ def test_a_reader_that_stops_early(corpus: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(("command", "speaks"), [("run", True), ("triage", False)])
+def test_ctrl_c_speaks_of_the_journal_where_there_is_one(
+    command: str, speaks: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"pt2bugs.commands.{command}.run", stop)
+    assert main([command, "pytorch_1"]) == 130
+    assert ("in the journal" in capsys.readouterr().err) is speaks
+
+
 def test_a_command_that_does_not_exist(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["comapre", "2.9.1", "2.13"])

@@ -119,6 +119,15 @@ def test_the_pattern_of_a_new_face_leaves_numbers_open(tmp_path: Path) -> None:
     assert entry.face.match == r"size \d+ of arg\d+_\d+ \(got \d+\)"
 
 
+def test_a_dtype_is_no_size(tmp_path: Path) -> None:
+    """The number of a dtype is part of what tells the bug from another."""
+    records = measured(("2.5.1", "pass"), ("2.6.0", "pass"))
+    words = "bfloat16 and uint8 gave torch.float32, not int64, at point 3"
+    records[-1] |= {"outcome": "wrong", "error_type": "AssertionError", "message": words}
+    (entry,) = entries_of(write(tmp_path), records)
+    assert entry.face.match == r"bfloat16 and uint8 gave torch\.float32, not int64, at point \d+"
+
+
 def test_a_thin_journal(tmp_path: Path) -> None:
     case = write(tmp_path, KNOWN)
     with pytest.raises(ThinJournal, match="no release has an answer"):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import signal
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -301,20 +304,36 @@ def test_fix_mends_what_is_mechanical(folder: Path, capsys: pytest.CaptureFixtur
     assert "mended: moved to cases/inductor/pytorch_7.py" in capsys.readouterr().err
 
 
-def test_watch_shows_all_problems_and_ends_when_there_are_none(folder: Path) -> None:
+@pytest.fixture
+def watching(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """A watch of a new case, pytorch_7."""
     main(["new", "7", "--from", "script.py", *TOLD])
+    command = [sys.executable, "-m", "pt2bugs.cli", "check", "--watch", "cases/inductor/pytorch_7.py"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        yield process
+        process.kill()
+
+
+def test_watch_shows_all_problems_and_ends_when_there_are_none(watching: subprocess.Popen[str]) -> None:
+    """With the marked lines filled in it ends: the entries are measured, and it names how."""
+    assert watching.stdout is not None and watching.stderr is not None
     path = Path("cases/inductor/pytorch_7.py")
-    command = [sys.executable, "-m", "pt2bugs.cli", "check", "--watch", str(path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-        assert process.stdout is not None
-        first = process.stdout.readline()
-        assert first.startswith(f"{path}: header: neither a [[tool.pt2bugs.bug]] entry")
-        text = path.read_text().replace("# devices", "# guard = true\n# devices")
-        text = text.replace(f"{MARK}: why it happens, in the field's terms", "It adds two.")
-        path.write_text(text.replace(f"{MARK}: what correct behaviour is", "Correct: it adds one."))
-        rest = process.stdout.read()
-        assert process.wait() == 0
+    assert watching.stdout.readline().startswith(f"{path}:12: is to be filled in: why it happens")
+    text = path.read_text().replace(f"{MARK}: why it happens, in the field's terms", "It adds two.")
+    path.write_text(text.replace(f"{MARK}: what correct behaviour is", "Correct: it adds one."))
+    rest = watching.stdout.read()
+    assert watching.wait() == 0
     assert rest.splitlines()[-1] == "1 files: no problem"
+    assert watching.stderr.read().splitlines()[-1] == "next: pt2bugs run pytorch_7 --torch minors"
+
+
+def test_watch_is_ended_by_ctrl_c(watching: subprocess.Popen[str]) -> None:
+    """It has measured nothing, so that it speaks of no journal."""
+    assert watching.stdout is not None and watching.stderr is not None
+    watching.stdout.readline()
+    watching.send_signal(signal.SIGINT)
+    assert "journal" not in watching.stderr.read()
+    assert watching.wait() == 1
 
 
 @pytest.mark.parametrize(
@@ -339,6 +358,7 @@ def test_from_a_triage(folder: Path) -> None:
     entry = ["[[tool.pt2bugs.bug]]", 'torch = "==2.9.1"', 'outcome = "raise"', 'error = "RuntimeError"', 'match = "no"']
     lines = "".join(f"# {line}\n" for line in entry)
     text = made.read_text().replace("# ///\n", f"#\n{lines}# ///\n")
+    text = re.sub(r'"torch[^"]*"', '"torch==2.8.0"', text, count=1)
     Path("found").mkdir()
     Path("found/case.py").write_text(text)
     made.unlink()
@@ -349,3 +369,4 @@ def test_from_a_triage(folder: Path) -> None:
         "Off by one",
         ["==2.9.1"],
     )
+    assert case.dependencies[0] == "torch==2.8.0", "the release that the triage pinned"

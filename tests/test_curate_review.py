@@ -147,6 +147,13 @@ def test_the_program_at_the_release_it_pins(tmp_path: Path, lines: list[Any], ho
     assert (finding.holds, words in finding.words) == (holds, True), finding.words
 
 
+def test_what_was_not_measured_is_asked_for_by_one_rule(tmp_path: Path) -> None:
+    """One run answers them all: `releases` names it, and nothing is said of graphs that no run could count."""
+    case = write(tmp_path, bugs=[BUG])
+    found = [check_pinned(case, []), check_compiles(case, []), check_releases(case, [])]
+    assert [one.holds for one in found] == [None, None, False]
+
+
 def test_the_program_of_a_guard_runs_all_its_checks(tmp_path: Path) -> None:
     assert check_pinned(write(tmp_path, guard=True), []).holds
     more = RIGHT.replace("if __name__", "def test_other(device):\n    pass\n\n\nif __name__")

@@ -165,7 +165,10 @@ def test_an_error_that_nothing_raises(bench: Bench) -> None:
 def test_a_program_that_passes(bench: Bench) -> None:
     code, out, _ = bench.triage(str(bench.program(PROGRAM)))
     assert code == 0
-    assert "pass in 0 of 3 runs" in out
+    assert out == "passes in 3 of 3 runs on torch 2.90.0\n"
+    report = (bench.out / "report.md").read_text()
+    assert report.startswith("# program: passes on torch 2.90.0\n\nIt passes in 3 of 3 runs on torch 2.90.0.\n")
+    assert "## Minimal program" not in report
 
 
 def test_what_fails_without_the_compiler_is_no_bug_of_it(bench: Bench) -> None:
@@ -221,7 +224,7 @@ def test_what_is_not_there(bench: Bench, what: str) -> None:
 def test_arguments_of_the_program(bench: Bench) -> None:
     path = bench.program(PROGRAM.replace('print("done")', "import sys\nassert sys.argv[1:] == ['--n', '3']"))
     code, out, _ = bench.triage(str(path), "--times", "1", "--", "--n", "3")
-    assert (code, out.splitlines()[0]) == (0, "pass in 0 of 1 runs on torch 2.90.0")
+    assert (code, out.splitlines()[0]) == (0, "passes in 1 of 1 runs on torch 2.90.0")
 
 
 def test_printing_another_text(bench: Bench) -> None:

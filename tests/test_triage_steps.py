@@ -6,6 +6,7 @@ import ast
 import contextlib
 import io
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,13 @@ from pt2bugs.triage.hand_over import test_text as unit_test_text
 from pt2bugs.triage.identity import Identity
 from pt2bugs.triage.ladder import Ladder, Step
 from pt2bugs.triage.program import Program, expects_exception, load_program, without_import
-from pt2bugs.triage.program_parts import split, without_handlers, without_idle_statements
+from pt2bugs.triage.program_parts import (
+    split,
+    without_empty_names,
+    without_handlers,
+    without_idle_statements,
+    without_main,
+)
 from pt2bugs.triage.redact import REDACTED, redact, redact_source
 from pt2bugs.triage.reproduce import Oracle, Reproduction
 from pt2bugs.triage.since_when import alike, since_when
@@ -80,6 +87,16 @@ def test_an_import_that_is_not_used_leaves_no_trace_but_its_lines() -> None:
 def test_what_a_reducer_leaves_where_a_call_was() -> None:
     source = "def f():\n    0\n    x\nfor i in range(2):\n    i\n    f()\nelse:\n    None\n"
     assert without_idle_statements(source) == "def f():\n    pass\nfor i in range(2):\n    f()\n"
+
+
+def test_what_a_reducer_leaves_of_targets_and_of_main() -> None:
+    """Names it made up and nothing reads go, and `main` stands where it was called."""
+    source = "def main():\n    a, unique_name_0 = (f(), 0)\n    for unique_name_1, b in g(a):\n        h(b)\nmain()\n"
+    named = without_empty_names(source)
+    assert named == "def main():\n    a = f()\n    for _, b in g(a):\n        h(b)\nmain()\n"
+    assert without_main(named) == "a = f()\nfor _, b in g(a):\n    h(b)\n"
+    kept = "unique_name_0, unique_name_1 = (f(), g())\nprint(unique_name_0)\n"
+    assert without_empty_names(kept) == kept.replace("unique_name_1", "_")
 
 
 def test_an_import_more_stands_with_the_others() -> None:
@@ -180,6 +197,24 @@ def test_a_failure_without_a_word_is_told_by_its_place() -> None:
     said = Classification("internal-error", "export", "", "", (), "")
     text = case_text("f()\n", found, said, "word", "2.9.1")
     assert '# frame = "torch/export/a\\\\.py:.* check"' in text
+
+
+def test_a_long_title_ends_with_a_word() -> None:
+    """Of a graph break what Dynamo met is told, and no word is cut."""
+    found = Reproduction(Trial(Observation(Outcome.RAISE, "Unsupported")), Identity(Outcome.RAISE), 1, 1, Oracle())
+    said = Classification("graph-break", "dynamo", "", "", (), "")
+
+    def title(message: str) -> str:
+        broken = Identity(Outcome.RAISE, "torch._dynamo.exc.Unsupported", message)
+        text = case_text("f()\n", replace(found, identity=broken), said, "word", "2.9.1")
+        (line,) = [line for line in text.splitlines() if line.startswith("# title")]
+        return line.partition(" = ")[2].strip('"')
+
+    context = "unsupported operator: aten._nested_tensor_from_mask_left_aligned.default"
+    message = f"Operator does not support running with fake tensors\n  Developer debug context: {context}\n"
+    assert title(message) == f"Unsupported: {context}"
+    words = "a longer sentence " * 10
+    assert title(words) == "Unsupported: " + "a longer sentence " * 5 + "a ..."
 
 
 def test_a_smaller_program_says_the_same() -> None:
@@ -352,6 +387,5 @@ def test_an_upgrade_that_prints_otherwise(
     path = tmp_path / "program.py"
     path.write_text(f"{PROGRAM.replace('double', 'twice')}\nprint(torch.__version__ >= '2.91.0')\n")
     assert _search(path, pythons, ["2.90.0", "2.91.0", "2.94.0"]) == [
-        "It runs otherwise (it prints another text: line 2 is 'True', not 'False') since torch 2.91.0; "
-        "torch 2.90.0 does not."
+        "It prints another text (line 2 is 'True', not 'False') since torch 2.91.0; torch 2.90.0 does not."
     ]

@@ -59,6 +59,9 @@ GROUPS = {
 }
 """How the overview orders the commands."""
 
+MEASURING = ("run", "bisect", "compare", "backend")
+"""Commands that write the journal while they go."""
+
 SHELLS = ("bash", "zsh", "tcsh")
 
 
@@ -82,7 +85,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             say(f"pt2bugs: this needs {error.name}, which is not installed: pip install 'pt2bugs[{extra}]'")
             return USAGE
         except KeyboardInterrupt:
-            say("pt2bugs: stopped; what had finished is in the journal, the same command goes on from there")
+            kept = "; what had finished is in the journal, the same command goes on from there"
+            say(f"pt2bugs: stopped{kept if argv[0] in MEASURING else ''}")
             return 130
         except BrokenPipeError:
             # The reader of our output (head, less) has what it wanted.

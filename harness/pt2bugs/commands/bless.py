@@ -14,6 +14,7 @@ from pt2bugs.commands.options import add_results, add_selection
 from pt2bugs.commands.selection import LinesOptions, cases_on, load_lines, select_cases
 from pt2bugs.curate.bless import ThinJournal, entries_of, faces_of
 from pt2bugs.curate.header_edit import rewrite
+from pt2bugs.curate.marks import marks_in
 from pt2bugs.errors import InputError
 from pt2bugs.files import write_text
 from pt2bugs.results.matrix import is_own
@@ -52,6 +53,8 @@ def run(options: Options) -> int:
         ]
         if case.guard or case.flaky:
             # What shows only sometimes has no range that the journal could give.
+            if options.patterns:
+                say(f"{case.id}: left alone: {'a guard has no entries' if case.guard else 'its header says flaky'}")
             continue
         try:
             entries = entries_of(case, records)
@@ -61,6 +64,8 @@ def run(options: Options) -> int:
             continue
         if not any(record["verdict"] in (Verdict.FAIL, Verdict.XPASS) for record in records):
             # It says what was seen. Elsewhere a person may know more than the nearest release that was run.
+            if options.patterns:
+                say(f"{case.id}: left alone: its entries say what was seen")
             continue
         text = case.path.read_text(encoding="utf-8")
         new = rewrite(case, text, entries, faces_of(case, records))
@@ -72,6 +77,8 @@ def run(options: Options) -> int:
         if not options.dry_run:
             write_text(case.path, new)
             blessed.append(case.id)
+            for mark in marks_in(new):
+                say(f"{name}:{mark.line}: {mark.text}")
     if blessed:
         say(f"next: pt2bugs check --fix {' '.join(blessed)}")
     return UNEXPECTED if thin else OK

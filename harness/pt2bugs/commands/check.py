@@ -20,10 +20,19 @@ from pt2bugs.case.model import CaseError
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import print_json, say, warn
 from pt2bugs.commands.options import add_results, add_selection
-from pt2bugs.commands.selection import LinesOptions, cases_on, corpus_roots, load_lines, open_results, select_cases
+from pt2bugs.commands.selection import (
+    LinesOptions,
+    cases_on,
+    corpus_roots,
+    open_results,
+    select_cases,
+    select_lines,
+    tell_stale,
+)
 from pt2bugs.curate.mend import mend
 from pt2bugs.curate.problems import problems_of, shown
 from pt2bugs.curate.review import RULES, Prober, findings_of
+from pt2bugs.curate.twins import twins_of
 from pt2bugs.errors import InputError
 from pt2bugs.results.journal import journal_files, read_journal
 from pt2bugs.results.matrix import is_own
@@ -57,7 +66,10 @@ def run(options: Options) -> int:
     if options.fix:
         options = replace(options, patterns=_mend(options))
     if options.watch:
-        return _watch(_files(options))
+        try:
+            return _watch(_files(options))
+        except KeyboardInterrupt:
+            return UNEXPECTED
     try:
         corpus, cases = select_cases(options)
     except CaseError as error:
@@ -67,7 +79,10 @@ def run(options: Options) -> int:
         raise InputError("\n".join(words) or str(error)) from None
     cases = cases_on(options, cases)
     # A good case is one on all its devices and backends.
-    lines = load_lines(replace(options, device=(), backend=()), corpus, cases, warn)
+    newest = open_results(options, options.backend).load(corpus, warn)
+    tell_stale(newest, cases)
+    everything = newest.lines()
+    lines = select_lines(replace(options, device=(), backend=()), everything, cases)
     marks = {True: "+", False: "X", None: "-"}
     width = max(len(case.id) for case in cases)
     found_all = []
@@ -86,6 +101,12 @@ def run(options: Options) -> int:
             print(f"{case.id:{width}}", *(f"{marks[one.holds]:^{len(one.rule)}}" for one in found), flush=True)
             for one in broken:
                 print(f"{'':{width}}   {one.rule}: {one.words}")
+    if options.patterns:
+        for case in cases:
+            if alike := twins_of(case, corpus, everything):
+                names = ", ".join(f"{other.id} ({other.title})" for other in alike)
+                say(f"{case.id}: fails on the same releases with the same symptom as {names}")
+                say("  if they are one bug, name the other in same-fix")
     if options.json:
         print_json(found_all)
     say(f"{len(cases) - bad} of {len(cases)} cases are good")
@@ -124,7 +145,7 @@ def _mend(options: Options) -> list[str]:
 
 
 def _watch(files: list[Path]) -> int:
-    """Show the problems of the files whenever one changes, until there are none or Ctrl-C; 0 if there are none."""
+    """Show the problems of the files whenever one changes, until there are none."""
     before: dict[Path, tuple[int, int]] | None = None
     while True:
         now = {path: (stat.st_mtime_ns, stat.st_size) for path in files if (stat := _stat(path)) is not None}

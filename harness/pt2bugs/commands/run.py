@@ -6,10 +6,11 @@ import argparse
 import os
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pt2bugs.case.model import Case
 from pt2bugs.case.observation import telling_line
 from pt2bugs.case.words import EXPECTED, Verdict
 from pt2bugs.commands import OK, UNEXPECTED
@@ -18,6 +19,7 @@ from pt2bugs.commands.console import cut, print_json, say, warn
 from pt2bugs.commands.machines import machines
 from pt2bugs.commands.selection import open_results, results_folder
 from pt2bugs.commands.targets import open_store, run_options
+from pt2bugs.engine.check import NOTHING_COMPILED
 from pt2bugs.envs.size import format_size
 from pt2bugs.errors import InputError
 from pt2bugs.files import append_text
@@ -143,16 +145,25 @@ def run(options: Options) -> int:
     for one in work:
         if one.failure:
             say(f"{one.target}: {one.failure}")
-    undocumented = sorted(
-        {r["case"] for r in unexpected if r["verdict"] == Verdict.FAIL} & {c.id for c in what.cases if not c.bugs}
-    )
-    if undocumented:
-        say(f"next: pt2bugs bless {' '.join(undocumented)}")
+    if step := next_step(unexpected, what.cases):
+        say(f"next: {step}")
     title = f"shard {options.shard.number}/{options.shard.count}" if options.shard else ""
     failures = {str(one.target): one.failure for one in work if one.failure}
     _tell_ci(options, what, Measured(title, shown, unexpected, len(cells_asked) - len(shown), failures))
     failed = any(one.failure for one in work) or len(shown) < len(cells_asked)
     return UNEXPECTED if failed or unexpected else OK
+
+
+def next_step(unexpected: Iterable[Record], cases: Iterable[Case]) -> str:
+    """What to do about cases of which no bug is documented yet; empty if there are none."""
+    fresh = {case.id for case in cases if not case.bugs and not case.guard}
+    found = [record for record in unexpected if record["case"] in fresh]
+    # An error is no answer: the entries would say that the bug is wherever nothing was compiled.
+    idle = sorted({r["case"] for r in found if r["message"] == NOTHING_COMPILED})
+    if idle:
+        return f"make the check compile something on every release, then pt2bugs run {' '.join(idle)} again"
+    failing = sorted({r["case"] for r in found if r["verdict"] == Verdict.FAIL})
+    return f"pt2bugs bless {' '.join(failing)}" if failing else ""
 
 
 def _tell_cost(options: Options, work: Sequence[Work], lines: Mapping[CellKey, Record]) -> int:

@@ -16,6 +16,7 @@ from pt2bugs.case.expectation import has_identity
 from pt2bugs.case.model import Bug, Case
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.words import FAILURES, Outcome, Verdict
+from pt2bugs.curate.marks import MARK
 from pt2bugs.errors import InputError
 from pt2bugs.results.matrix import public_or_empty
 from pt2bugs.results.record import Record
@@ -25,7 +26,7 @@ Row = tuple[str, str, str]
 """Check, device, backend."""
 
 ENTRY = "[[tool.pt2bugs.bug]]"
-NEW_FACE = "# new: is this the bug, or does it keep the check from it (blocked = true)?"
+NEW_FACE = f"# {MARK}: no line if this is the bug, blocked = true if it keeps the check from it"
 
 
 class ThinJournal(InputError):
@@ -110,6 +111,10 @@ _BOILERPLATE = re.compile(
 )
 
 
+_NUMBER = re.compile(r"(?<!\bfloat)(?<!\bbfloat)(?<!\bint)(?<!\buint)(?<!\bcomplex)(?<!\d)(\\?-)?\d+(\\\.\d+)?")
+"""A number in an escaped message, but not that of a dtype, which is no size."""
+
+
 def _pattern(seen: Observation) -> str:
     """A regular expression for the line of the message that tells most; numbers are left open."""
     if seen.outcome in (Outcome.CRASH, Outcome.TIMEOUT, Outcome.OOM):
@@ -120,7 +125,7 @@ def _pattern(seen: Observation) -> str:
         return r"^\s*($|You can suppress|Set TORCH)"
     told = next((line for line in lines if re.search(r"\w(Error|Exception): .", line)), lines[0])
     told = re.sub(r"^(.*?\b\w+(Error|Exception): )+(?=.)", "", told)[:90].strip()
-    return re.sub(r"(\\?-)?\d+(\\\.\d+)?", r"\\d+", re.escape(told)).replace(r"\ ", " ")
+    return _NUMBER.sub(r"\\d+", re.escape(told)).replace(r"\ ", " ")
 
 
 def entries_of(case: Case, records: Iterable[Record]) -> list[Entry]:

@@ -58,12 +58,16 @@ def name_of(word: str) -> Name:
 
 @dataclass(frozen=True)
 class Script:
-    """What a new case is made of: a draft, or a program that has its checks already; and what a header told."""
+    """What a new case is made of: a draft, or a program that has its checks already; and what a header told.
+
+    `torch` is the release that the header pins; empty if it pins none.
+    """
 
     draft: Draft | None
     program: str = ""
     told: Mapping[str, Any] = ()  # type: ignore[assignment]
     entries: Sequence[Mapping[str, Any]] = ()
+    torch: str = ""
 
 
 def read_script(path: Path) -> Script:
@@ -84,12 +88,15 @@ def read_script(path: Path) -> Script:
     if block is None:
         return Script(draft_of(text, str(file)))
     try:
-        table = tomllib.loads(block.toml).get("tool", {}).get("pt2bugs", {})
+        header = tomllib.loads(block.toml)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{file}: its script metadata is not TOML: {error}") from None
+    table = header.get("tool", {}).get("pt2bugs", {})
+    pins = (re.fullmatch(r"torch==([\d.]+)", str(one)) for one in header.get("dependencies", ()))
+    torch = next((pin[1] for pin in pins if pin), "")
     if re.search(r"^def test_", block.program, re.MULTILINE):
-        return Script(None, block.program.strip("\n") + "\n", table, table.get("bug", ()))
-    return Script(draft_of(block.program, str(file)), told=table)
+        return Script(None, block.program.strip("\n") + "\n", table, table.get("bug", ()), torch)
+    return Script(draft_of(block.program, str(file)), told=table, torch=torch)
 
 
 def case_text(name: Name, script: Script, settings: Mapping[str, str], torch: str) -> str:
@@ -97,7 +104,8 @@ def case_text(name: Name, script: Script, settings: Mapping[str, str], torch: st
 
     Args:
         settings: `title`, `component`, `symptom`, as far as a person has told them.
-        torch: the release to pin, until a run has shown which is the newest with the bug; empty if none is known.
+        torch: the release to pin where the script pins none, until a run has shown which is the newest with the bug;
+            empty if none is known.
     """
     draft, told = script.draft, dict(script.told)
     told |= {key: value for key, value in settings.items() if value}
@@ -109,7 +117,8 @@ def case_text(name: Name, script: Script, settings: Mapping[str, str], torch: st
         told.setdefault("backends", list(draft.backends))
         if not draft.compiles:
             told["compiles"] = False
-    pin = f"torch=={torch}" if torch else "torch"
+    pinned = script.torch or torch
+    pin = f"torch=={pinned}" if pinned else "torch"
     header = ['requires-python = ">=3.10"', f'dependencies = ["{pin}", "numpy", "setuptools"]', "", "[tool.pt2bugs]"]
     hints = {
         "issue": "the address of the issue",

@@ -47,6 +47,9 @@ SHOWN_BY = {
 """The outcome that some entry has, by symptom. Of the others a check asserts, or the compiler raises, as it may be."""
 
 
+NO_ENTRY = "neither a [[tool.pt2bugs.bug]] entry nor guard = true"
+
+
 @dataclass(frozen=True)
 class Finding:
     """The answer to one rule. `holds` None: the rule cannot be asked here, and `words` says why."""
@@ -71,7 +74,7 @@ def check_header(case: Case) -> Finding:
     if not 3 <= len(lines) <= 10:
         problems.append(f"the docstring has {len(lines)} lines, not 3 to 10")
     if not case.bugs and not case.guard and not case.unmeasured:
-        problems.append("neither a [[tool.pt2bugs.bug]] entry nor guard = true")
+        problems.append(NO_ENTRY)
     shown = SHOWN_BY.get(case.symptom)
     outcomes = sorted({str(bug.outcome) for bug in case.bugs})
     if shown is not None and outcomes and str(shown) not in outcomes:
@@ -167,6 +170,9 @@ def check_pinned(case: Case, records: Sequence[Record]) -> Finding:
     pinned = pinned_release(case)
     if not pinned:
         return Finding("pinned", None, "no release is pinned")
+    if not records and not case.unmeasured:
+        # `releases` asks for the run.
+        return Finding("pinned", None, "not measured")
     lines = [r for r in records if public_or_empty(r["torch"]) == pinned]
     if run and all(device != "cpu" for _, device, _ in run) and not lines:
         return Finding("pinned", None, f"not measured on {run[0][1]}")
@@ -231,8 +237,10 @@ def check_compiles(case: Case, records: Sequence[Record]) -> Finding:
     """Some graph was captured, unless the header says that none is."""
     if not case.compiles:
         return Finding("compiles", None, "compiles = false")
-    if not records and case.unmeasured:
-        return Finding("compiles", None, f"not measured: needs {case.devices[0]}")
+    if not records:
+        return Finding(
+            "compiles", None, f"not measured: needs {case.devices[0]}" if case.unmeasured else "not measured"
+        )
     graphs = max((record["graphs"] or 0 for record in records), default=0)
     if not graphs and any(re.match(r"torch/_(dynamo|functorch|inductor)/", record["frame"]) for record in records):
         return Finding("compiles", True, "the compiler raises before it captures a graph")

@@ -22,7 +22,7 @@ def straightened(statements: Sequence[ast.stmt]) -> list[ast.stmt]:
     """The statements of a script as one run."""
     found = list(_of_test_methods(_unguarded(statements)))
     for _ in range(3):
-        found = _without_main(found)
+        found = without_main(found)
     if any(isinstance(one, ast.Import) and one.names[0].name == "argparse" for one in found):
         options = _Options(found)
         found = [options.visit(one) for one in found]
@@ -155,7 +155,7 @@ class _Unittest(ast.NodeTransformer):
         return ast.copy_location(told, node)
 
 
-def _without_main(statements: list[ast.stmt]) -> list[ast.stmt]:
+def without_main(statements: list[ast.stmt]) -> list[ast.stmt]:
     """The statements with the body of a function in place of its only call, where it takes and gives nothing."""
     for at, statement in enumerate(statements):
         call = statement.value if isinstance(statement, ast.Expr) else None

@@ -35,7 +35,7 @@ _clock, _setitimer, _REAL = time.perf_counter, signal.setitimer, signal.ITIMER_R
 _dump, _dump_later = faulthandler.dump_traceback, faulthandler.dump_traceback_later
 NOTHING_COMPILED = (
     "nothing was compiled: the check passed, but Dynamo captured no graph; "
-    "make it compile, or say `compiles = false` in its header"
+    "make it compile (before a call that must be refused, one that is not), or say `compiles = false` in its header"
 )
 _NEVER_RUNS = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
 

@@ -46,6 +46,7 @@ _NO_BACKSLASH = str.maketrans({"\\": "/"})
 _NO_DOCSTRING = str.maketrans({"\\": "/", '"': "'"})
 """What would end a docstring, or escape in it."""
 ISSUE = "https://github.com/pytorch/pytorch/issues"
+MAX_TITLE = 110
 
 
 @dataclass(frozen=True)
@@ -162,7 +163,7 @@ def case_text(
         "# ///",
     ]
     doc = [
-        f'"""{title}.'.translate(_NO_BACKSLASH),
+        f'"""{title.removesuffix(" ...")}.'.translate(_NO_BACKSLASH),
         *textwrap.wrap(f"Found by triage on torch {torch}: {said.why}.".translate(_NO_DOCSTRING), 110),
         f"{MARK}: why it happens, in the field's terms",
         _correct(said, passes_plain=passes_plain),
@@ -215,9 +216,13 @@ def _escaped(line: str) -> str:
 
 
 def _title(identity: Identity) -> str:
+    """The failure in one line of a header; of a long one what is said inside, as far as whole words go."""
     title = identity.headline
+    if len(title) > MAX_TITLE and identity.inner:
+        title = f"{identity.error_type.rpartition('.')[2]}: {identity.inner}"
     title = " ".join("".join(c if c.isprintable() else " " for c in title).split())
-    return title.replace('"', "'").replace("\\", "/")[:110]
+    title = title.replace('"', "'").replace("\\", "/")
+    return title if len(title) <= MAX_TITLE else title[: MAX_TITLE - 4].rsplit(" ", 1)[0] + " ..."
 
 
 def _compared(body: str, expected: str) -> str:

@@ -21,7 +21,7 @@ from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.identity import Identity
 from pt2bugs.triage.ladder import EXPORTS, LAYERS, NO_EXPORT, Ladder
 from pt2bugs.triage.program import Program
-from pt2bugs.triage.program_parts import without_handlers, without_idle_statements
+from pt2bugs.triage.program_parts import without_empty_names, without_handlers, without_idle_statements, without_main
 from pt2bugs.triage.reproduce import Reproduction
 from pt2bugs.triage.trial import Laboratory, Trial
 
@@ -152,9 +152,9 @@ def minimize(
         raise
     except Exception as error:
         why_not = f"the reducer gave up: {type(error).__name__}"
-    tidy = without_idle_statements(best)
-    if tidy != best and asks(tidy):
-        best = tidy
+    for tidied in (without_idle_statements, without_empty_names, without_main):
+        if (tidy := tidied(best)) != best and asks(tidy):
+            best = tidy
     return Minimized(best, before, lines_of_code(best), asks.tries, why_not)
 
 

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import ast
 import io
+import re
 import symtable
 import tokenize
 from dataclasses import dataclass
+
+from pt2bugs.curate.script_shape import without_main as straight
+
+_MADE_UP = re.compile(r"unique_name_\d+")
+"""What pysource-minimize calls a target that it cannot take away."""
 
 
 @dataclass(frozen=True)
@@ -191,6 +197,44 @@ def without_handlers(source: str) -> str:
 def without_idle_statements(source: str) -> str:
     """The program without statements that are a constant or a name alone, which a reducer leaves where a call was."""
     return ast.unparse(ast.fix_missing_locations(_Busy().visit(ast.parse(source)))) + "\n"
+
+
+def without_empty_names(source: str) -> str:
+    """The program without the targets that a reducer made up and nothing reads; `_` where one must stand."""
+    tree = ast.parse(source)
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and _MADE_UP.fullmatch(node.id)]
+    read = {node.id for node in names if not isinstance(node.ctx, ast.Store)}
+    for node in names:
+        if node.id not in read:
+            node.id = "_"
+    for assignment in [node for node in ast.walk(tree) if isinstance(node, ast.Assign)]:
+        if len(assignment.targets) == 1:
+            _drop_unread(assignment)
+    return ast.unparse(tree) + "\n"
+
+
+def _drop_unread(node: ast.Assign) -> None:
+    """Make ``a, _ = (b, 0)`` an ``a = b``."""
+    target, value = node.targets[0], node.value
+    if not (isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts)):
+        return
+    pairs = list(zip(target.elts, value.elts, strict=True))
+    if any(isinstance(one, ast.Starred) for pair in pairs for one in pair):
+        return
+    kept = [pair for pair in pairs if not (_is_unread(pair[0]) and isinstance(pair[1], (ast.Constant, ast.Name)))]
+    if len(kept) == 1:
+        node.targets[0], node.value = kept[0]
+
+
+def _is_unread(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "_"
+
+
+def without_main(source: str) -> str:
+    """The program with what its `main` does in place of the call."""
+    tree = ast.parse(source)
+    tree.body = straight(tree.body)
+    return ast.unparse(tree) + "\n"
 
 
 class _Busy(ast.NodeTransformer):

@@ -11,7 +11,7 @@ from pt2bugs.case.observation import telling_line
 from pt2bugs.triage.classify import Classification
 from pt2bugs.triage.hand_over import TEST_FILES, HandedOver
 from pt2bugs.triage.identity import Identity
-from pt2bugs.triage.ladder import Ladder
+from pt2bugs.triage.ladder import NO_EXPORT, Ladder
 from pt2bugs.triage.minimize import Minimized
 from pt2bugs.triage.redact import redact_source
 from pt2bugs.triage.reproduce import Reproduction
@@ -80,6 +80,10 @@ class Triage:
 def summary(triage: Triage) -> str:
     """A few lines for the terminal."""
     found, ladder, said = triage.found, triage.ladder, triage.said
+    if not found.is_failure:
+        lines = [_passes(triage)]
+        lines += [f"  {sentence}" for sentence in triage.releases.sentences()] if triage.releases else []
+        return "\n".join([*lines, *(f"  note: {note}" for note in triage.notes)])
     lines = [f"{found.identity.outcome} in {found.failed} of {found.runs} runs on torch {triage.torch}"]
     lines.append(f"  {found.identity.headline[:240]}")
     if found.identity.place:
@@ -111,6 +115,8 @@ def _short(identity: Identity) -> str:
 
 def report(triage: Triage, source: str, folder: Path) -> str:
     """The page in Markdown."""
+    if not triage.found.is_failure:
+        return _report_of_a_pass(triage, source)
     said = triage.said
     parts = [f"# {triage.found.identity.headline[:160]}", "", "## What happens", "", *_what(triage), ""]
     parts += ["## Minimal program", "", "```python", *_program(source), "```", "", *_shrunk(triage), ""]
@@ -124,6 +130,21 @@ def report(triage: Triage, source: str, folder: Path) -> str:
     if triage.versions:
         parts += ["## Versions", "", "```", triage.versions, "```", ""]
     return "\n".join(parts)
+
+
+def _report_of_a_pass(triage: Triage, source: str) -> str:
+    """The page of a program that has no failure: what it does on each release."""
+    does = "passes" if triage.releases is None or not triage.releases.bad else "runs otherwise"
+    parts = [f"# {triage.name}: {does} on torch {public(triage.torch)}", "", f"It {_passes(triage)}.", ""]
+    if triage.releases is not None and triage.releases.answers:
+        parts += ["## From release to release", "", *_releases(triage.releases), ""]
+    parts += [*(f"- {note}" for note in triage.notes), *([""] if triage.notes else [])]
+    return "\n".join([*parts, "## Program", "", "```python", *_program(source), "```", ""])
+
+
+def _passes(triage: Triage) -> str:
+    found = triage.found
+    return f"passes in {found.runs - found.failed} of {found.runs} runs on torch {public(triage.torch)}"
 
 
 def _what(triage: Triage) -> list[str]:
@@ -181,8 +202,9 @@ def _layer(triage: Triage) -> list[str]:
     if not ladder.steps:
         return ["No rung was tried."]
     lines = ["| rung | outcome | as above | says |", "| --- | --- | --- | --- |"]
+    exports = any(step.rung in NO_EXPORT for step in ladder.steps)
     for step in ladder.steps:
-        words = _RUNG_WORDS.get(step.rung)
+        words = "no torch.compile; it exports" if exports and step.rung == "none" else _RUNG_WORDS.get(step.rung)
         name = f"{step.rung} ({words})" if words else step.rung
         says = telling_line(step.identity.message).replace("|", "\\|")[:100]
         lines.append(f"| {name} | {step.identity.outcome} | {'yes' if step.same else 'no'} | {says} |")
@@ -208,9 +230,11 @@ def _class(said: Classification) -> list[str]:
 
 
 def _releases(releases: Releases) -> list[str]:
-    lines = ["| torch | outcome | says |", "| --- | --- | --- |"]
+    lines = ["| torch | outcome | seconds | says |", "| --- | --- | --- | --- |"]
     for name, answer in releases.as_json().items():
-        lines.append(f"| {name} | {answer['outcome']} | {answer['message'][:100].replace('|', chr(92) + '|')} |")
+        says = (answer["message"] or releases.changes.get(name, ""))[:160].replace("|", chr(92) + "|")
+        seconds = "" if answer["seconds"] is None else answer["seconds"]
+        lines.append(f"| {name} | {answer['outcome']} | {seconds} | {says} |")
     return [*lines, "", *releases.sentences()]
 
 
@@ -232,7 +256,7 @@ def _tried(triage: Triage, folder: Path) -> list[str]:
         belongs = TEST_FILES.get(said or "", ("test/dynamo/test_repros.py", ""))[0]
         lines += [
             f"- `{triage.handed.case.name}`: a case for the corpus",
-            f"- `{triage.handed.test.name}`: a unit test; it belongs to `{belongs}`",
+            f"- `{triage.handed.test.name}`: a unit test; it belongs to `{belongs}` (beside torch it needs expecttest)",
         ]
     lines += [f"- `{_relative(path, folder)}`" for path in triage.artifacts]
     lines += [f"- {note}" for note in triage.notes]

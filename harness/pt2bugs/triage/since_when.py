@@ -82,9 +82,12 @@ class Releases:
         for one in self.transitions:
             between = f" (not asked between them: {', '.join(one.unprobed)})" if one.unprobed else ""
             unsaid = f" (cannot say: {', '.join(one.between)})" if one.between else ""
-            how = f" ({change})" if (change := self.changes.get(one.after)) else ""
+            change = self.changes.get(one.after, "")
+            what = change[:1].upper() + change[1:] or self.about
             if one.introduced:
-                told.append(f"{self.about}{how} since torch {one.after}; torch {one.before} does not{between}{unsaid}.")
+                told.append(f"{what} since torch {one.after}; torch {one.before} does not{between}{unsaid}.")
+            elif self.changes:
+                told.append(f"As at first from torch {one.after} on; torch {one.before} does not{between}{unsaid}.")
             else:
                 told.append(f"Fixed in torch {one.after}; torch {one.before} still has it{between}{unsaid}.")
         if not self.transitions and self.bad:
@@ -222,7 +225,7 @@ def _by_change(found: Releases, names: Sequence[str]) -> Callable[[Answer], Stat
 def change_of(base: Trial, other: Trial) -> str:
     """What a release does otherwise than another on which the program passes, too; empty if nothing."""
     if base.stdout != other.stdout:
-        return f"it prints another text: {first_difference(base.stdout, other.stdout)}"
+        return f"it prints another text ({first_difference(base.stdout, other.stdout)})"
     if other.seconds > max(_MIN_SLOW_S, SLOWER * base.seconds):
         return f"it takes {other.seconds:.1f} s, {other.seconds / max(base.seconds, 0.01):.1f} times as long"
     return ""

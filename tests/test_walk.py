@@ -1,0 +1,65 @@
+"""From a script to a good case: each command is the one that the output of the step before names."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from fake_torch import build_wheels, serve_index
+from pt2bugs.case.header import parse_case
+from pt2bugs.cli import main
+from pt2bugs.curate.marks import MARK
+
+SCRIPT = """
+import torch
+
+
+def double(x):
+    return x * 2
+
+
+x = torch.ones(3)
+torch.testing.assert_close(torch.compile(double)(x), double(x))
+"""
+RELEASES = {"2.30.0": {}, "2.31.0": {"double": "raise"}, "2.32.0": {"double": "raise"}, "2.33.0": {}}
+
+
+def test_each_step_names_the_next(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PT2BUGS_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    for name in ("UV_CACHE_DIR", "UV_FIND_LINKS", "PIP_FIND_LINKS"):
+        monkeypatch.delenv(name, raising=False)
+    Path("cases").mkdir()
+    Path("script.py").write_text(SCRIPT)
+
+    def step(command: str, *more: str) -> str:
+        """Run it; returns the command that it names."""
+        main([*shlex.split(command)[1:], *more])
+        named = re.findall(r"^(?:next|then): (pt2bugs .*)$", capsys.readouterr().err, re.MULTILINE)
+        return str(named[-1]) if named else ""
+
+    told = ["--component", "dynamo", "--symptom", "internal-error", "--title", "A product with two does not compile"]
+    with serve_index(build_wheels(tmp_path / "wheels", RELEASES), tmp_path / "index") as index:
+        run = step("pt2bugs new 7 --from script.py", *told)
+        path = Path("cases/dynamo/pytorch_7.py")
+        path.write_text(path.read_text().replace(MARK, "Because"))
+        assert step(f"pt2bugs check --watch {path}") == run == "pt2bugs run pytorch_7 --torch minors"
+        bless = step(run, "--index", index)
+        check = step(bless)
+    assert bless == "pt2bugs bless pytorch_7"
+    assert check == "pt2bugs check --fix pytorch_7"
+    # Whether it is the bug that was seen, a person says.
+    assert main([*shlex.split(check)[1:], "--no-run"]) == 1
+    assert "no line if this is the bug, blocked = true if it keeps the check from it" in capsys.readouterr().out
+    path.write_text("\n".join(line for line in path.read_text().split("\n") if MARK not in line))
+    # A program of the fake torch is none for the torch of this Python.
+    assert main([*shlex.split(check)[1:], "--no-run"]) == 0
+    case = parse_case(path)
+    assert [(str(bug.torch), bug.match) for bug in case.bugs] == [("<2.33,>=2.31", "cannot compile double")]
+    assert case.dependencies[0] == "torch==2.32.0"
