@@ -4,7 +4,6 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/pull/89532"
-# fix = "https://github.com/pytorch/pytorch/pull/100787"
 # title = "squeeze_ of an input and a write to it under dynamic shapes"
 # component = "aotautograd"
 # symptom = "wrong-result"
