@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from known_bugs import BACKEND_FAILED, INTERNAL, UNSUPPORTED, write_known_bugs
+from pt2bugs.case.corpus import load_cases
+from pt2bugs.results.journal import journal_files, read_journal
 from pt2bugs.results.matrix import Results
 from pt2bugs.triage.answer import KnownBugs
 from pt2bugs.triage.match import IDENTITY, SIMILAR, Match, _is_in
@@ -185,6 +189,16 @@ def test_where_a_bug_begins_and_ends(known: KnownBugs) -> None:
     assert "you are on 2.9.1: upgrade to torch 2.10.0" in told["advice"]
     assert told["reproduce"].startswith("uv run ")
     assert told["fix"].endswith("/pull/11")
+
+
+def test_what_was_printed_tells_two_crashes_apart(tmp_path: Path) -> None:
+    """An older line of the cell, of which less was kept, does not speak for the newer ones."""
+    cases, results = write_known_bugs(tmp_path)
+    lines = read_journal(journal_files(results / "journal"), print)
+    crash = next(line for line in lines if line["case"] == "pytorch_4" and line["signal"])
+    signatures = Signatures(load_cases([cases]))
+    assert signatures.documented({**crash, "output_tail": ""}) is None
+    assert signatures.documented(crash) is not None
 
 
 def test_without_a_journal_the_headers_answer(known: KnownBugs) -> None:

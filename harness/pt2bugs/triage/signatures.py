@@ -109,6 +109,7 @@ class Signatures:
         key = (
             record["case"], record["outcome"], record["error_type"], record["signal"], record["message"],
             record["frame"], "\n".join(frames), str(expected.line if expected else 0),
+            record["output_tail"] if any(bug.output for bug in known.case.bugs) else "",
         )  # fmt: skip
         if key not in self._judged:
             self._judged[key] = self._judge(known.case, record, expected)
