@@ -32,7 +32,7 @@ from pt2bugs.commands.selection import (
 from pt2bugs.curate.mend import mend
 from pt2bugs.curate.problems import problems_of, shown
 from pt2bugs.curate.review import RULES, Prober, findings_of
-from pt2bugs.curate.twins import twins_of
+from pt2bugs.curate.twins import seen_of, twins_of
 from pt2bugs.errors import InputError
 from pt2bugs.results.journal import journal_files, read_journal
 from pt2bugs.results.matrix import is_own
@@ -102,8 +102,9 @@ def run(options: Options) -> int:
             for one in broken:
                 print(f"{'':{width}}   {one.rule}: {one.words}")
     if options.patterns:
+        seen = seen_of(corpus, everything)
         for case in cases:
-            if alike := twins_of(case, corpus, everything):
+            if alike := twins_of(case, corpus, seen):
                 names = ", ".join(f"{other.id} ({other.title})" for other in alike)
                 say(f"{case.id}: fails on the same releases with the same symptom as {names}")
                 say("  if they are one bug, name the other in same-fix")

@@ -44,8 +44,7 @@ SHOWN_BY = {
     "crash": Outcome.CRASH,
     "hang": Outcome.TIMEOUT,
 }
-"""The outcome that some entry has, by symptom. Of the others a check asserts, or the compiler raises, as it may be."""
-
+"""The outcome that some entry must have, by symptom. The other symptoms have no outcome of their own."""
 
 NO_ENTRY = "neither a [[tool.pt2bugs.bug]] entry nor guard = true"
 
@@ -238,9 +237,8 @@ def check_compiles(case: Case, records: Sequence[Record]) -> Finding:
     if not case.compiles:
         return Finding("compiles", None, "compiles = false")
     if not records:
-        return Finding(
-            "compiles", None, f"not measured: needs {case.devices[0]}" if case.unmeasured else "not measured"
-        )
+        needs = f": needs {case.devices[0]}" if case.unmeasured else ""
+        return Finding("compiles", None, f"not measured{needs}")
     graphs = max((record["graphs"] or 0 for record in records), default=0)
     if not graphs and any(re.match(r"torch/_(dynamo|functorch|inductor)/", record["frame"]) for record in records):
         return Finding("compiles", True, "the compiler raises before it captures a graph")

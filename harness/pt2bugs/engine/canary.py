@@ -19,21 +19,20 @@ def run_canary(request: Mapping[str, Any], pipe: ReportPipe) -> None:
     The report has ``absent`` if the device is not there, ``failed`` if the compile failed, else `device_name` and
     `modules`, the names of those that a compile needs; with `train` those of a backward too.
     """
-    import torch
-
     try:
         pipe.start()
         enter(request)
-        # As in a cell: without it the threads of the backward pass may race for torch's pool, and abort the process.
-        torch.set_num_threads(request["threads"])
-        pipe.send("report", _compile_something(request["device"], request["backend"], train=request["train"]))
+        asked = (request["device"], request["backend"], request["threads"])
+        pipe.send("report", _compile_something(*asked, train=request["train"]))
     except BaseException as error:
         pipe.send("report", {"failed": in_one_line(error)})
 
 
-def _compile_something(device: str, backend: str, *, train: bool) -> dict[str, Any]:
+def _compile_something(device: str, backend: str, threads: int, *, train: bool) -> dict[str, Any]:
     import torch
 
+    # As in a cell: without it the threads of the backward pass may race for torch's pool, and abort the process.
+    torch.set_num_threads(threads)
     if not is_device_present(device):
         return {"absent": f"no {device} device here"}
 

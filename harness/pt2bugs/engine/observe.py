@@ -53,8 +53,8 @@ def observe_exception(error: BaseException, path: str) -> Observation:
     if inside:
         seen.frame, further = inside[0], inside[1:]
         if seen.outcome is Outcome.TIMEOUT:
-            # Where the time was up is chance, also whether another exception was being handled there; what it was doing
-            # stands further out, below many calls of itself.
+            # The timer may fire anywhere, also while another exception is handled, whose frames then say nothing. What
+            # the check was doing stands further out, below many calls of itself.
             seen.frames = _once_each(further, but=seen.frame)[: MAX_TIMEOUT_FRAMES - 1]
             return seen
         if not message.strip() and (cause := root_of(error)) is not error:
