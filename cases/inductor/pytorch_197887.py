@@ -6,7 +6,7 @@
 # issue = "https://github.com/pytorch/pytorch/issues/197887"
 # title = "inductor loses autograd's \"modified by an inplace operation\" check"
 # component = "inductor"
-# symptom = "missing-error"
+# symptom = "wrong-result"
 # devices = ["cpu", "cuda"]
 # demands = ["training"]
 #

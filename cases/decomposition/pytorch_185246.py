@@ -5,7 +5,7 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/185246"
 # title = "Compiled bernoulli accepts probabilities outside [0,1]"
-# component = "inductor"
+# component = "decomposition"
 # symptom = "missing-error"
 # devices = ["cpu"]
 # demands = ["randomness"]

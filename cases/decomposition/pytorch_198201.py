@@ -5,19 +5,20 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/198201"
 # title = "Nearest interpolation resamples a dimension whose size it leaves as it is"
-# component = "inductor"
+# component = "decomposition"
 # symptom = "wrong-result"
 # devices = ["cpu"]
 # backends = ["inductor"]
+# same-fix = "pytorch_175154"
 #
 # [[tool.pt2bugs.bug]]
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "rows \\[0, 0, 1\\], not \\[0, 1, 2\\]"
 # ///
-"""A scale of 1.3 makes 3 rows of 3, and eager's kernel copies a dimension whose size stays the same. Inductor's
-lowering computes the source of every row from the scale, floor(row / 1.3), which skips the last one. Correct:
-each row is its own source. Source: pytorch issue 198201.
+"""A scale of 1.3 makes 3 rows of 3, and eager's kernel copies a dimension whose size stays the same. The decomposition
+that AOTAutograd's trace applies, for every backend above it, computes the source of every row from the scale,
+floor(row / 1.3), which skips the last one. Correct: each row is its own source. Source: pytorch issue 198201.
 """
 
 import torch
