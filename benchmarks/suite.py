@@ -105,12 +105,14 @@ def main() -> None:
     options = start(
         __doc__,
         ("--sample", int, 12, "cases at most"),
+        ("--only", str, "", "patterns of case ids, with spaces between: of these alone"),
         ("--programs", int, 0, "so many of them as programs, for all; and the suite with --jobs alone"),
         ("--part", str, "", "patterns of case ids, with spaces between: a further row for these"),
         ("--against", str, "programs forked", "alternatives"),
         ("--jobs", int, len(os.sched_getaffinity(0)), "jobs of the second row"),
     )
-    cases = spread(candidates(), options.sample)
+    only = Selection(tuple(options.only.split()))
+    cases = spread([case for case in candidates() if only.matches(case)], options.sample)
     alone_cases = spread(cases, options.programs or len(cases))
     part = [case for case in cases if Selection(tuple(options.part.split())).matches(case)] if options.part else []
     with tempfile.TemporaryDirectory(prefix="pt2bugs-benchmark-") as name:

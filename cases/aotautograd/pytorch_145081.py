@@ -11,7 +11,7 @@
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager_decomp_partition"]
 # demands = ["training"]
-# timeout = 30
+# timeout = 90
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.4,<2.7"
