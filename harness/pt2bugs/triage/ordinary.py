@@ -99,6 +99,7 @@ MISTAKES = (
     "Unhandled FakeTensor Device Propagation for aten.mul.Tensor, found two different devices meta, cpu",
     "Please convert all Tensors to FakeTensors first or instantiate FakeTensorMode with 'allow_non_fake_inputs'. "
     "Found in aten.where.self(FakeTensor(..., size=(3,)), tensor([...], size=(3,)))",
+    "unsupported operand type(s) for +: 'FakeTensor' and 'NoneType'",
     "type numpy.ndarray doesn't define __round__ method",
     "Unknown format code 'd' for object of type 'str'",
 )
@@ -120,7 +121,6 @@ SHARED = (
     "'value'",
     "'type' object does not support the context manager protocol",
     "unsupported operand type(s) for *: 'NoneType' and 'int'",
-    "unsupported operand type(s) for +: 'FakeTensor' and 'NoneType'",
     "slice indices must be integers or None or have an __index__ method",
     "division by zero",
     "not enough values to unpack (expected 2, got 1)",
