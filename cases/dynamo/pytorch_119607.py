@@ -13,7 +13,7 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.3"
+# torch = "<2.3.1"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "parameter still alive after its module was deleted and collected"
