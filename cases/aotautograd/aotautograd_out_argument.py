@@ -13,7 +13,7 @@
 # demands = ["mutation"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.1,<2.4"
+# torch = ">=2.1,!=2.2.0,!=2.2.1,<2.4"
 # check = "test_out_is_resized"
 # outcome = "raise"
 # error = "RuntimeError"

@@ -12,6 +12,12 @@
 # demands = ["mutation"]
 #
 # [[tool.pt2bugs.bug]]
+# torch = ">=2.2,<2.2.2"
+# outcome = "raise"
+# error = "torch._dynamo.exc.Unsupported"
+# match = "out variants with resizing on graph inputs"
+#
+# [[tool.pt2bugs.bug]]
 # torch = ">=2.5,<2.9"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"

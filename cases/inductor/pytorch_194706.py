@@ -13,12 +13,14 @@
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.7"
+# platform = "avx2"
 # outcome = "raise"
 # error = "torch._inductor.exc.InductorError"
 # match = "error: conflicting declaration .auto (at_Half|half)_tmp_acc"
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.6,<2.7"
+# platform = "avx2"
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
 # match = "error: conflicting declaration .auto (at_Half|half)_tmp_acc"
