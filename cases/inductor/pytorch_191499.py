@@ -25,10 +25,10 @@
 # error = "AssertionError"
 # match = "amax is (-[12]|[01]), not -3"
 # ///
-"""The C++ backend starts a vectorised minimum or maximum of 8-bit integers from a vector filled with zero
-instead of the type's largest or smallest value. Once the reduction is long enough for vectors, the minimum of
-positive values (the maximum of negative ones) is 0 and its index -1. It takes a host with vector
-instructions. Correct: eager's values.
+"""The C++ backend starts a vectorised minimum or maximum of 8-bit integers from a vector of zeros (of ones where it has
+AVX2 alone) instead of the type's largest or smallest value. Once the reduction is long enough for vectors, the minimum of
+positive values, and the maximum of negative ones, is that number. It takes a host with vector instructions. Correct:
+eager's values.
 Source: pytorch issue 191499.
 """
 
