@@ -7,7 +7,7 @@
 # fix = "https://github.com/pytorch/pytorch/pull/149987"
 # title = "Compiled autograd refuses a graph with an intermediate that retains its gradient"
 # component = "aotautograd"
-# symptom = "backend-failure"
+# symptom = "internal-error"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
 # labels = ["compiled-autograd", "hook"]

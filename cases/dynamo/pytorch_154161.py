@@ -4,7 +4,6 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/154161"
-# fix = "https://github.com/pytorch/pytorch/pull/185536"
 # title = "Compiled autograd cannot accumulate a second sparse gradient"
 # component = "dynamo"
 # symptom = "internal-error"
@@ -15,18 +14,25 @@
 # requires-torch = ">=2.1"
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.6,<2.14"
+# torch = ">=2.6,<2.13"
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = "IndexError: (list|tuple) index out of range"
 # frame = 'torch/_dynamo/pgo\.py:\d+ is_stride_dynamic'
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.4,<2.6"
+# torch = ">=2.5,<2.6"
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = "IndexError: list index out of range"
 # frame = 'torch/_dynamo/variables/builder\.py:\d+ (update_frame_state|_automatic_dynamic)'
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.13"
+# outcome = "raise"
+# error = "IndexError"
+# match = "tuple index out of range"
+# frame = 'pgo\.py:\d+ is_stride_dynamic'
 # ///
 """To find sizes and strides that change, Dynamo keeps those of each input from one compilation to the next. A sparse
 tensor has sizes and no strides, and was kept with an empty tuple of strides. Compiled autograd gives the sparse gradient of

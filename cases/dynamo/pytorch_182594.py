@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.11.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/182594"
@@ -13,7 +13,7 @@
 # demands = ["training"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.2,<2.14"
+# torch = ">=2.2,<2.12"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "the checkpointed block compiled 3 times, the plain one 1 times"

@@ -13,18 +13,18 @@
 # demands = ["training", "dynamic-shapes"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.3,<2.14"
-# outcome = "raise"
-# error = "torch._dynamo.exc.InternalTorchDynamoError"
-# match = "lift_tracked_freevar_to_input should not be called on root SubgraphTracer"
-#
-# [[tool.pt2bugs.bug]]
 # torch = "<2.1"
 # blocked = true
 # outcome = "raise"
 # error = "AssertionError"
 # match = 'from user code:\s+File "torch/random\.py", line \d+, in get_rng_state'
 # frame = 'torch/_dynamo/variables/builder\.py:\d+ wrap_fx_proxy_cls'
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.8,<2.15"
+# outcome = "raise"
+# error = "AssertionError"
+# match = "lift_tracked_freevar_to_input should not be called on root SubgraphTracer"
 # ///
 """With dynamic shapes a float becomes a graph input, and Dynamo caches its variable for the frame by the source. The
 number was taken out of that input in the tracer that was active at the first read. Here that is the body of the

@@ -33,7 +33,7 @@ def test_compiled_sequential_in_segments(device: str, backend: str) -> None:
     compiled = torch.compile(model, backend=backend)
     x = torch.ones(2, 3, device=device, requires_grad=True)
     expected = compiled(x)
-    expected_grad, = torch.autograd.grad(expected.sum(), x)
+    (expected_grad,) = torch.autograd.grad(expected.sum(), x)
     actual = checkpoint_sequential(compiled, 2, x, use_reentrant=False)
     actual.sum().backward()
     torch.testing.assert_close(actual, expected)
