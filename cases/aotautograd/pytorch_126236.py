@@ -19,6 +19,14 @@
 # outcome = "wrong"
 # error = "AssertionError"
 # match = 'Mismatched elements: 4 / 4 \([\d.]+%\)\nGreatest absolute difference: 3\.0 '
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.0.1"
+# blocked = true
+# outcome = "raise"
+# error = "RuntimeError"
+# match = "a leaf Variable that requires grad is being used in an in-place operation"
+# frame = 'torch/_functorch/aot_autograd\.py:\d+ runtime_wrapper'
 # ///
 """A view of an input keeps the input's first storage when set_() gives the input another one: a later write
 through that view changes the old storage only. Functionalization once kept set_() as a plain metadata change

@@ -16,6 +16,14 @@
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "result has shape \\(\\), not \\(3,\\)"
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.0.1"
+# blocked = true
+# outcome = "raise"
+# error = "RuntimeError"
+# match = "a leaf Variable that requires grad is being used in an in-place operation"
+# frame = 'torch/_functorch/aot_autograd\.py:\d+ runtime_wrapper'
 # ///
 """The graph updates two inputs, a parameter through .data and a plain tensor, in this order. In the forward graph that
 AOTAutograd traces, the place of the result is taken by the updated plain tensor, and the computation of the
