@@ -15,18 +15,19 @@
 # compiles = false
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.2"
-# outcome = "wrong"
-# error = "AssertionError"
-# match = 'Mismatched elements: 4 / 4 \([\d.]+%\)\nGreatest absolute difference: 3\.0 '
-#
-# [[tool.pt2bugs.bug]]
 # torch = "<2.0.1"
+# check = "test_mutations_outside_the_graph"
 # blocked = true
 # outcome = "raise"
 # error = "RuntimeError"
 # match = "a leaf Variable that requires grad is being used in an in-place operation"
 # frame = 'torch/_functorch/aot_autograd\.py:\d+ runtime_wrapper'
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.2"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = 'Mismatched elements: 4 / 4 \([\d.]+%\)\nGreatest absolute difference: 3\.0 '
 # ///
 """A view of an input keeps the input's first storage when set_() gives the input another one: a later write
 through that view changes the old storage only. Functionalization once kept set_() as a plain metadata change
