@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.14.1", "numpy", "setuptools"]
+# dependencies = ["torch==2.12.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/152022"
@@ -14,10 +14,16 @@
 # demands = ["training"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.15"
+# torch = "<2.11"
 # outcome = "raise"
 # error = "AssertionError"
 # match = "CacheInfo.*'aot_autograd': \\[\\]"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.11,<2.13"
+# outcome = "raise"
+# error = "RuntimeError"
+# match = "CompiledArtifact.save failed to save due to no aot_autograd artifacts"
 # ///
 """standalone_compile compiles a graph and keeps what the caches saved of it, for CompiledArtifact.save. With
 parameters that require gradients AOTAutograd compiles the backward lazily, at the first backward, and its cache
