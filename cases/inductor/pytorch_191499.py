@@ -27,8 +27,8 @@
 # ///
 """The C++ backend starts a vectorised minimum or maximum of 8-bit integers from a vector of zeros (of ones where it has
 AVX2 alone) instead of the type's largest or smallest value. Once the reduction is long enough for vectors, the minimum of
-positive values, and the maximum of negative ones, is that number; its index is none. It takes a host with vector instructions. Correct:
-eager's values.
+positive values, and the maximum of negative ones, is that number, and its index is none of the input. It takes a host
+with vector instructions. Correct: eager's values.
 Source: pytorch issue 191499.
 """
 
