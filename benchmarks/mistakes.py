@@ -107,6 +107,7 @@ SHORT: dict[str, Mistake] = {
     "next_of_a_tuple_outside": lambda: compiled(lambda x: x + outside(lambda: next((1, 2)))())(ones(5)),
     "nothing_times_three": lambda: compiled(lambda x, n: x + n * 3)(ones(3), None),
     "nothing_times_three_in_a_whole_graph": lambda: whole(lambda x, n: x + n * 3)(ones(3), None),
+    "tensor_and_nothing": lambda: whole(lambda x, n: x + n)(ones(3), None),
     "item_of_nothing": lambda: whole(lambda x, n: x + n[0])(ones(3), None),
     "attribute_of_nothing": lambda: compiled(lambda x, n: x + n.shape[0], backend="aot_eager")(ones(2), None),
     "attribute_that_is_not_there": lambda: whole(lambda x, n: x + n.value)(ones(2), Plain()),
@@ -143,6 +144,18 @@ SHORT: dict[str, Mistake] = {
 
 def assert_three(x: torch.Tensor) -> None:
     assert x.shape[0] == 3
+
+
+@mistake
+def backend_that_makes_invalid_code() -> None:
+    def backend(graph_module: torch.fx.GraphModule, _: list[Any]) -> Any:
+        for node in graph_module.graph.nodes:
+            if node.op == "placeholder":
+                node.name = node.target = "1 x"
+        graph_module.recompile()
+        return graph_module
+
+    compiled(lambda x: x + 1.5, backend=backend)(ones(2))
 
 
 @mistake

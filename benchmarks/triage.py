@@ -53,7 +53,7 @@ RUNGS = {
 """The first failing rungs that fit each component of a header; `none` for programs that only trace."""
 SHARED = {"dynamic-shapes", "fake-tensor", "higher-order-ops", "custom-op"}
 """Components below every way into the compiler. Where a program compiles nothing, the way that it takes has their rung:
-those of export, or `none` where it only traces. This was added after the first results; `table` counts without it too."""
+those of export, or `none` where it only traces. This was added after the first results; `table` also counts without."""
 
 
 def program_of(source: str, check: str, arguments: list[str]) -> str:

@@ -109,6 +109,8 @@ def test_blanks_at_the_ends_of_lines_are_lost_on_the_way() -> None:
         (r"modified by an inplace operation: \[torch\.FloatTensor \[2\]\] is at version 7", True, True),
         (r"size of tensor a \(0\) must match the size of tensor b \(12\)", True, True),
         (r"Node add\w* was invalid, but is output", False, True),
+        (r"invalid syntax \(<eval_with_key>", True, True),
+        (r"unsupported operand type\(s\) for \+: 'FakeTensor' and 'NoneType'", True, True),
         (r"[0-9]+ frobnications are too few", False, False),
     ],
 )

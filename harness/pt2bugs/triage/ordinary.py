@@ -100,6 +100,7 @@ MISTAKES = (
     "Please convert all Tensors to FakeTensors first or instantiate FakeTensorMode with 'allow_non_fake_inputs'. "
     "Found in aten.where.self(FakeTensor(..., size=(3,)), tensor([...], size=(3,)))",
     "unsupported operand type(s) for +: 'FakeTensor' and 'NoneType'",
+    "invalid syntax (<eval_with_key>.0, line 6)",
     "type numpy.ndarray doesn't define __round__ method",
     "Unknown format code 'd' for object of type 'str'",
 )
@@ -149,7 +150,6 @@ SHARED = (
     "'int' object has no attribute 'format'",
     "Node add_25 was invalid, but is output",
     "Attempting to use FunctionalTensor on its own. Instead, please use it with a corresponding FunctionalTensorMode()",
-    "invalid syntax (<eval_with_key>.0, line 6)",
 )
 """What many bugs, or mistakes that nobody foresaw, say in the same words: where it was said may tell."""
 
