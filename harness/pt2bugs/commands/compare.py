@@ -104,7 +104,7 @@ def run(options: Options) -> int:
 
 
 def _without_unmeasured(options: Options, cells: list[Cell]) -> list[Cell]:
-    """Leave out, offline, the cells of GPU cases that nobody has measured. They have no answer; they are counted."""
+    """Offline, drop the cells of GPU cases that nobody has measured: the journal cannot answer them. Say how many."""
     if not options.offline or options.device:
         return cells
     measured = [cell for cell in cells if not cell.case.unmeasured]
