@@ -17,7 +17,7 @@ from pt2bugs.commands.console import cut, print_json, say, warn
 from pt2bugs.commands.options import ResultsOptions, add_results
 from pt2bugs.commands.selection import corpus_roots, open_results
 from pt2bugs.errors import InputError
-from pt2bugs.triage.answer import KnownBugs, Recognized
+from pt2bugs.triage.answer import KnownBugs, Recognized, update_table
 
 MAX_BYTES = 64 * 2**20
 _COLLECT_ENV = re.compile(r"^PyTorch version: (\d[\w.]*)", re.MULTILINE)
@@ -26,6 +26,7 @@ _COLLECT_ENV = re.compile(r"^PyTorch version: (\d[\w.]*)", re.MULTILINE)
 EXAMPLES = (
     ("pt2bugs match traceback.txt", "the documented bug in a log, and the release that fixes it"),
     ("python train.py 2>&1 | pt2bugs match -", "of a run that just failed"),
+    ("pt2bugs match --update-signatures", "write results/signatures.json anew from the journal; commit it"),
 )
 
 
@@ -36,6 +37,7 @@ class Options(ResultsOptions):
     file: Path | None = None
     torch: str | None = None
     cases: Sequence[Path] = ()
+    update_signatures: bool = False
     json: bool = False
 
 
@@ -44,10 +46,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--torch", metavar="R", help="the release that failed, such as 2.9.1: for the advice")
     parser.add_argument("--cases", action="append", default=[], type=Path, metavar="DIR", help="another corpus")
     add_results(parser)
+    parser.add_argument(
+        "--update-signatures", action="store_true", help="write the table of signatures anew from the journal, and end"
+    )
     parser.add_argument("--json", action="store_true", help="the answers as JSON")
 
 
 def run(options: Options) -> int:
+    if options.update_signatures:
+        say(f"{update_table(open_results(options), corpus_roots(options.cases), warn)} written")
+        return OK
     torch = _release(options.torch)
     text = _read(options.file)
     if not torch and (told := _COLLECT_ENV.search(text)):

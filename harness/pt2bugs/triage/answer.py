@@ -15,11 +15,13 @@ from pt2bugs.case.cells import Cell
 from pt2bugs.case.corpus import find_case_files, load_cases
 from pt2bugs.case.model import Case
 from pt2bugs.case.words import FAILURES, Outcome
+from pt2bugs.errors import InputError
 from pt2bugs.remembered import remembered
 from pt2bugs.results.journal import Warn, journal_files, read_journal
 from pt2bugs.results.matrix import Results
 from pt2bugs.results.record import Record
 from pt2bugs.triage.match import Match, Matcher
+from pt2bugs.triage.signature_table import digest, read_table, table_path, write_table
 from pt2bugs.triage.signatures import Signatures
 from pt2bugs.triage.traceback_text import Failure, find_failures
 
@@ -59,28 +61,24 @@ class KnownBugs:
 
     @classmethod
     def load(cls, results: Results, roots: Sequence[Path], warn: Warn) -> KnownBugs:
-        """The known bugs of a corpus by the journal of a results folder.
+        """The known bugs of a corpus by the journal of a results folder, or by the table that was made of both.
 
         Raises:
             CaseError: a file of the corpus breaks the contract.
             JournalError: a journal cannot be read.
         """
-        cases = list(find_case_files(roots, warn))
-        files = journal_files(results.journal_folder, warn)
-
-        def read() -> tuple[Signatures, bool]:
-            problems: list[str] = []
-            signatures = Signatures(load_cases(cases), read_journal(files, problems.append, _may_fail))
-            for words in problems:
-                warn(words)
-            return signatures, not problems
+        cases, files = _files(results, roots, warn)
 
         def history(case: Case) -> Iterable[Record]:
             name = f'"{case.id}"'.encode()
             lines = read_journal(files, lambda _: None, lambda line: name in line or _CELL not in line)
             return (record for record in lines if record["case"] == case.id)
 
-        return cls(remembered("signatures", [*roots, results.journal_folder], [*cases, *files], read), history)
+        signatures = read_table(table_path(results.folder), digest(roots, cases, files), roots, cases)
+        if signatures is None:
+            names = [*roots, results.journal_folder]
+            signatures = remembered("signatures", names, [*cases, *files], lambda: _judged(cases, files, warn))
+        return cls(signatures, history)
 
     def recognize(self, text: str, torch: str = "") -> list[Recognized]:
         """What every failure of a text is; nothing if the text has no failure."""
@@ -108,6 +106,38 @@ class KnownBugs:
             "advice": advice(match, life, torch),
             "reproduce": f"uv run {case.path.as_posix()}",
         }
+
+
+def update_table(results: Results, roots: Sequence[Path], warn: Warn) -> Path:
+    """Write the table of signatures of a results folder anew.
+
+    Raises:
+        CaseError: a file of the corpus breaks the contract.
+        JournalError: a journal cannot be read.
+        InputError: it has lines that say nothing: who asks the table would never hear of them.
+        FileError: the table cannot be written.
+    """
+    cases, files = _files(results, roots, warn)
+    of = digest(roots, cases, files)
+    signatures, is_whole = _judged(cases, files, warn)
+    path = table_path(results.folder)
+    if not is_whole:
+        raise InputError(f"{path}: not written: lines of the journal are left out; mend or remove them first")
+    write_table(path, of, signatures, roots)
+    return path
+
+
+def _files(results: Results, roots: Sequence[Path], warn: Warn) -> tuple[list[Path], list[Path]]:
+    return list(find_case_files(roots, warn)), journal_files(results.journal_folder, warn)
+
+
+def _judged(cases: Sequence[Path], files: Sequence[Path], warn: Warn) -> tuple[Signatures, bool]:
+    """The signatures by the lines of the journal, and whether every line could be read."""
+    problems: list[str] = []
+    signatures = Signatures(load_cases(cases), read_journal(files, problems.append, _may_fail))
+    for words in problems:
+        warn(words)
+    return signatures, not problems
 
 
 _CELL = b'"outcome": '

@@ -60,11 +60,15 @@ _LEAST_CODE = 28
 class Match:
     """A case that a failure may be. `kind` is ``identity`` or ``similar``, `why` says in words what fits."""
 
-    case: Case
+    known: KnownBug
     kind: str
     score: float
     why: str
     bug: Bug | None = None
+
+    @property
+    def case(self) -> Case:
+        return self.known.case
 
     @property
     def is_known(self) -> bool:
@@ -105,7 +109,7 @@ class Matcher:
             for known in self.signatures.bugs.values()
             if (match := self._best(known, failure, clues, own)) is not None
         ]
-        found.sort(key=lambda match: (match.kind != IDENTITY, -match.score, match.case.id))
+        found.sort(key=lambda match: (match.kind != IDENTITY, -match.score, match.known.id))
         if found and found[0].is_known:
             # Beside what it is, only what it might as well be.
             found = [match for match in found if match.is_known or match.score >= _AS_WELL]
@@ -115,7 +119,7 @@ class Matcher:
         best: Match | None = None
         for depth, clue in enumerate(clues):
             for bug in known.entries:
-                match = self._compare(known, bug, failure, clue, is_own=known.case.id in own)
+                match = self._compare(known, bug, failure, clue, is_own=known.id in own)
                 if match:
                     # What ended the program says more than what it came of.
                     match = replace(match, score=round(match.score - 0.01 * min(depth, 4), 3))
@@ -141,11 +145,11 @@ class Matcher:
         if why:
             applies = not self.torch or bug.torch.contains(self.torch, prereleases=True)
             if applies:
-                return Match(known.case, IDENTITY, round(0.9 + 0.1 * max(score, 1.0 if is_own else 0.0), 3), why, bug)
+                return Match(known, IDENTITY, round(0.9 + 0.1 * max(score, 1.0 if is_own else 0.0), 3), why, bug)
             words = f"its documented identity, though not for torch {self.torch}"
-            return Match(known.case, SIMILAR, round(0.89 * max(score, 0.9), 3), words, bug)
+            return Match(known, SIMILAR, round(0.89 * max(score, 0.9), 3), words, bug)
         if is_own and fits:
-            return Match(known.case, SIMILAR, 0.89, "a line of its program", bug)
+            return Match(known, SIMILAR, 0.89, "a line of its program", bug)
         if agree and place_score == 1.0 and clue.type == bug.error:
             weight = max(weight, _LEAST_WEIGHT)
         if score < _LEAST_SCORE or weight < _LEAST_WEIGHT:
@@ -155,7 +159,7 @@ class Matcher:
         )
         if fits and is_refusal(bug):
             words = "its message, which torch gives for ordinary mistakes too"
-        return Match(known.case, SIMILAR, round(0.89 * score, 3), words or "a like failure", bug)
+        return Match(known, SIMILAR, round(0.89 * score, 3), words or "a like failure", bug)
 
     # --- identity ---
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from pt2bugs.case.expectation import expected_bug, has_identity
+from pt2bugs.case.header import parse_case
 from pt2bugs.case.model import Bug, Case
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.patterns import PatternTimeout
@@ -51,14 +53,24 @@ class KnownBug:
     `group` names the root: cases with one fix, or that say so, are one bug seen twice.
     """
 
-    case: Case
+    id: str
+    path: Path
     group: str
+    entries: Sequence[Bug]
     signatures: dict[int, set[Signature]] = field(default_factory=dict)
     """By the line of the entry."""
+    parsed: Case | None = None
 
     @property
-    def entries(self) -> list[Bug]:
-        return [bug for bug in self.case.bugs if not bug.blocked]
+    def case(self) -> Case:
+        """The case; its header is parsed when it is first asked for.
+
+        Raises:
+            CaseError: the file has changed, and breaks the contract now.
+        """
+        if self.parsed is None:
+            self.parsed = parse_case(self.path)
+        return self.parsed
 
     @property
     def all_signatures(self) -> list[Signature]:
@@ -75,7 +87,9 @@ class Signatures:
     def __init__(self, cases: Sequence[Case], records: Iterable[Record] = ()) -> None:
         by_id = {case.id: case for case in cases}
         self.bugs = {
-            case.id: KnownBug(case, _group(case, by_id)) for case in cases if any(not bug.blocked for bug in case.bugs)
+            case.id: KnownBug(case.id, case.path, _group(case, by_id), entries, parsed=case)
+            for case in cases
+            if (entries := [bug for bug in case.bugs if not bug.blocked])
         }
         self._judged: dict[tuple[str, ...], tuple[Bug, Signature] | None] = {}
         self._entries: dict[tuple[str, ...], Bug | None] = {}
@@ -83,6 +97,13 @@ class Signatures:
         self._is_counted = False
         for record in records:
             self.add(record)
+
+    @classmethod
+    def restored(cls, bugs: Iterable[KnownBug]) -> Signatures:
+        """Those that were worked out before."""
+        signatures = cls(())
+        signatures.bugs = {known.id: known for known in bugs}
+        return signatures
 
     def __getstate__(self) -> dict[str, Any]:
         """What is kept for the next command: all but what only further lines of the journal would need."""
@@ -173,7 +194,7 @@ class Signatures:
         """The cases whose program has this line of source."""
         if self._programs is None:
             self._programs = {
-                id_: "\n".join(line.strip() for line in known.case.path.read_text("utf-8", "replace").splitlines())
+                id_: "\n".join(line.strip() for line in known.path.read_text("utf-8", "replace").splitlines())
                 for id_, known in self.bugs.items()
             }
         line = f"\n{code.strip()}\n"
