@@ -166,6 +166,8 @@ def test_compiles_and_duration(tmp_path: Path) -> None:
     assert check_compiles(case, [line("2.9.1", "xfail")]).holds
     assert not check_compiles(case, [line("2.9.1", "fail", graphs=0)]).holds
     assert check_compiles(case, [line("2.9.1", "xfail", graphs=0, frame="torch/_dynamo/exc.py:1 f")]).holds
+    below = {"frame": "torch/__init__.py:1 _check", "frames": ["torch/_inductor/lowering.py:2 g"]}
+    assert check_compiles(case, [line("2.9.1", "xfail", graphs=0, **below)]).holds
     assert check_compiles(write(tmp_path, compiles=False), []).holds is None
     assert not check_duration(case, [line("2.9.1", "xfail", duration_s=61.0)]).holds
 

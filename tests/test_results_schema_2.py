@@ -53,12 +53,15 @@ def test_the_facts_stand_once(path: Path) -> None:
     assert read(path) == (records, [])
 
 
-def test_small_folders_keep_whole_lines(path: Path) -> None:
-    assert not is_large(path.parent / "none")
-    path.write_bytes(b"x" * LARGE_JOURNALS)
-    assert not is_large(path.parent)
-    (path.parent / "other.jsonl").write_bytes(b"x")
-    assert is_large(path.parent)
+def test_small_folders_keep_whole_lines(tmp_path: Path) -> None:
+    assert not is_large(tmp_path / "none")
+    own, backends = tmp_path / "journal", tmp_path / "backends" / "ours" / "journal"
+    for folder in (own, backends):
+        folder.mkdir(parents=True)
+    (own / "run.jsonl").write_bytes(b"x" * LARGE_JOURNALS)
+    assert not is_large(tmp_path)
+    (backends / "run.jsonl").write_bytes(b"x")
+    assert is_large(tmp_path)
 
 
 def test_records_that_were_read_are_whole_lines(path: Path) -> None:

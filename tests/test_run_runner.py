@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import shutil
 import signal
@@ -24,6 +25,7 @@ from pt2bugs.envs.store import Store
 from pt2bugs.results.journal import read_journal
 from pt2bugs.results.matrix import Results
 from pt2bugs.results.record import Record
+from pt2bugs.results.writer import LARGE_JOURNALS
 from pt2bugs.run.runner import Progress, Runner
 from pt2bugs.run.schedule import CellQueue, RunOptions, Target, Work
 from suite import case_text
@@ -151,6 +153,18 @@ def test_only_what_changed_is_run_again(project: Project) -> None:
     path.write_text(path.read_text() + "\nUNUSED = 1\n")
     assert "1 answered by the journal, 1 to run" in project.matrix("2.5.1").stderr
     assert [line["case"] for line in project.lines[len(before) :]] == ["old"]
+
+
+def test_large_results_have_the_facts_of_a_run_once(project: Project) -> None:
+    other = project.folder / "results" / "backends" / "ours" / "journal" / "one.jsonl"
+    other.parent.mkdir(parents=True)
+    other.write_bytes(b" " * LARGE_JOURNALS + b"\n")
+    assert project.matrix("2.5.1").returncode == 0
+    (journal,) = (project.folder / "results" / "journal").glob("*.jsonl")
+    run, *cells = map(json.loads, journal.read_text().splitlines())
+    assert (run["kind"], run["torch"]) == ("run", "2.5.1")
+    assert [(cell["case"], "torch" in cell) for cell in cells] == [("ends", False), ("old", False)]
+    assert "2 answered by the journal, 0 to run" in project.matrix("2.5.1").stderr
 
 
 def test_specifiers_select_installed_releases(project: Project) -> None:

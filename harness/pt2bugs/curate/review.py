@@ -240,7 +240,9 @@ def check_compiles(case: Case, records: Sequence[Record]) -> Finding:
         needs = f": needs {case.devices[0]}" if case.unmeasured else ""
         return Finding("compiles", None, f"not measured{needs}")
     graphs = max((record["graphs"] or 0 for record in records), default=0)
-    if not graphs and any(re.match(r"torch/_(dynamo|functorch|inductor)/", record["frame"]) for record in records):
+    # A check of torch's own (`torch._check`) may be the innermost frame of what the compiler refuses.
+    frames = [frame for record in records for frame in (record["frame"], *record.get("frames", []))]
+    if not graphs and any(re.match(r"torch/_(dynamo|functorch|inductor)/", frame) for frame in frames):
         return Finding("compiles", True, "the compiler raises before it captures a graph")
     return Finding("compiles", graphs > 0, f"{graphs} graphs" if graphs else "no graph was ever captured")
 

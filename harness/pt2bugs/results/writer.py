@@ -23,13 +23,14 @@ class JournalError(InputError):
 
 
 LARGE_JOURNALS = 20 << 20
-"""Bytes of a folder of journals from which on the facts of a run are written once."""
+"""Bytes of all journals of a results folder from which on the facts of a run are written once."""
 
 
-def is_large(folder: Path) -> bool:
-    """Whether the journals of a folder together are that large."""
+def is_large(results: Path) -> bool:
+    """Whether the journals of a results folder, those of its backends too, are that large together."""
     with contextlib.suppress(OSError):
-        return sum(path.stat().st_size for path in folder.glob("*.jsonl")) > LARGE_JOURNALS
+        journals = [*results.glob("journal/*.jsonl"), *results.glob("backends/*/journal/*.jsonl")]
+        return sum(path.stat().st_size for path in journals) > LARGE_JOURNALS
     return False
 
 

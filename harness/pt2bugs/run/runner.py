@@ -278,7 +278,7 @@ class _EnvironmentRun:
             if path not in self._journals:
                 if not self._journals:
                     self._held.callback(self._close_journals)
-                self._journals[path] = JournalWriter(path, shares_facts=is_large(path.parent))
+                self._journals[path] = JournalWriter(path, shares_facts=is_large(self._runner.results.folder))
             self._journals[path].append(record)
         self._runner.add(record, final=final)
         if self._measuring is not None:
