@@ -212,6 +212,25 @@ def test_an_oracle_that_eager_fails(tmp_path: Path, prober: Prober) -> None:
     assert runs(case, prober) == {"program": True, "eager": False, "repeats": True}
 
 
+def test_a_program_that_skips_says_nothing(tmp_path: Path, prober: Prober) -> None:
+    program = BROKEN.replace(
+        "    x = torch", "    import unittest\n    raise unittest.SkipTest('no grid')\n    x = torch"
+    )
+    case = write(tmp_path, program, bugs=[{**BUG, "torch": ">=2"}])
+    finding = prober.check_program(case)
+    assert (finding.holds, "no grid" in finding.words) == (None, True)
+
+
+@pytest.mark.parametrize(("blocked", "holds"), [(True, None), (False, False)])
+def test_a_limitation_of_the_release_is_no_fault_of_the_oracle(
+    tmp_path: Path, prober: Prober, blocked: bool, holds: bool | None
+) -> None:
+    program = RIGHT.replace("    x = torch", "    raise NotImplementedError('no grid on the CPU')\n    x = torch")
+    bug = {"torch": ">=2", "outcome": "raise", "error": "NotImplementedError", "match": "no grid on the CPU"}
+    case = write(tmp_path, program, bugs=[{**bug, **({"blocked": True} if blocked else {})}])
+    assert prober.check_eager(case).holds is holds
+
+
 def test_a_program_that_disagrees_with_itself(tmp_path: Path, prober: Prober) -> None:
     count = str(tmp_path / "count")
     odd = f"    with open({count!r}, 'a+') as file:\n        assert file.write('x') and file.tell() % 2\n"

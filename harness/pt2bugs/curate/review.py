@@ -294,6 +294,8 @@ class Prober:
         bugs = [bug for cell in cells if (bug := self._expected(case, cell.check, cell.backend)) is not None]
         # A program runs several checks.
         seen = self._run(case, seconds=2 * case.timeout, kind="program")
+        if seen.outcome is Outcome.SKIP:
+            return Finding("program", None, seen.message)
         if seen.outcome is Outcome.PASS:
             # A limitation may be gone here; a bug that is expected of what was called may not.
             holds = case.flaky or all(bug.blocked for bug in bugs)
@@ -315,6 +317,9 @@ class Prober:
             if seen.outcome is Outcome.SKIP:
                 return Finding("eager", None, seen.message)
             if seen.outcome is not Outcome.PASS:
+                expected = self._expected(case, cell.check, cell.backend)
+                if expected is not None and expected.blocked and has_identity(expected, seen):
+                    return Finding("eager", None, f"a limitation of torch {self.torch}: {seen.summary[:80]}")
                 return Finding("eager", False, f"{cell.check.name} without the compiler: {seen.summary[:80]}")
         return Finding("eager", True)
 
