@@ -147,11 +147,14 @@ def globbed(word: str) -> list[str]:
 
 def prepare(world: World, words: list[str]) -> None:
     """The case that a command makes is not there before; the one that it is about is."""
-    for path in [*world.folder.rglob("pytorch_123456.py"), *world.folder.rglob("pytorch_16364?.py")]:
-        path.unlink()
+    for pattern in ("pytorch_123456.py", "pytorch_16364?.py", "pytorch_172073.py"):
+        for path in world.folder.rglob(pattern):
+            path.unlink()
     if words[0] == "new":
         return
     world.case("cases/dynamo", "pytorch_163640", "doubled")
+    # What `new` makes a page further up, in a test that another worker may run.
+    world.case("cases/decomposition", "pytorch_172073", "doubled")
     if "pytorch_123456.py" in words:
         world.case(".", "pytorch_123456", "flipped")
     elif "pytorch_123456" in words:
