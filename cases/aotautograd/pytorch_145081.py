@@ -11,7 +11,7 @@
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager_decomp_partition"]
 # demands = ["training"]
-# timeout = 90
+# timeout = 55
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.4,<2.7"

@@ -32,6 +32,8 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 
 def _check(values: object, dtype: torch.dtype, device: str) -> None:
+    # Another list for the same code would be of symbols, which are no constant.
+    torch._dynamo.reset()
     constants: list = []
     operations: list = []
 
