@@ -24,7 +24,7 @@ error, as mark_dynamic gives. Source: pytorch issue 145775.
 """
 
 import torch
-from torch._dynamo.testing import CompileCounterWithBackend
+from torch._dynamo.utils import counters
 
 
 def append_rows(x: torch.Tensor) -> torch.Tensor:
@@ -34,12 +34,11 @@ def append_rows(x: torch.Tensor) -> torch.Tensor:
 def test_forced_dimension_is_refused(device: str, backend: str) -> None:
     x = torch.ones(5, 5, device=device)
     torch._dynamo.decorators.mark_unbacked(x, 1)
-    graphs = CompileCounterWithBackend(backend)
     try:
-        torch.compile(append_rows, backend=graphs)(x)
+        torch.compile(append_rows, backend=backend)(x)
     except Exception:
         return
-    assert graphs.frame_count == 0, "dimension 1 was specialized to 5 in silence"
+    assert not counters["stats"]["unique_graphs"], "dimension 1 was specialized to 5 in silence"
 
 
 if __name__ == "__main__":
