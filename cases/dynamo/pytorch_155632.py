@@ -11,16 +11,10 @@
 # backends = ["eager"]
 # labels = ["distributed"]
 # demands = ["mutation"]
-# requires-torch = ">=2.2"
+# requires-torch = ">=2.3"
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.4"
-# outcome = "raise"
-# error = "torch._dynamo.exc.TorchRuntimeError"
-# match = 'copy_\(\*\(FakeTensor\(\.\.\., size=\(2, 4\)\), FakeTensor\(\.\.\., size=\(8,\)\)\)'
-#
-# [[tool.pt2bugs.bug]]
-# torch = "<2.3"
 # outcome = "raise"
 # error = "torch._dynamo.exc.TorchRuntimeError"
 # match = 'copy_\(\*\(FakeTensor\(\.\.\., size=\(2, 4\)\), FakeTensor\(\.\.\., size=\(8,\)\)\)'
@@ -29,7 +23,7 @@
 Dynamo replaces it by the functional all-gather, which only concatenates, followed by a copy into the output: two parts
 of four elements make eight, which do not fit an output of two rows. Correct: an output of shape (2, 4) is filled.
 A fake process group stands for the real one, and is named: Dynamo of torch 2.4 to 2.6 breaks the graph where none
-is, that of 2.3 where one is. Source: pytorch issue 155632.
+is, that of 2.3 where one is, and that of 2.2 cannot trace it. Source: pytorch issue 155632.
 """
 
 import torch
