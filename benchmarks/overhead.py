@@ -20,7 +20,7 @@ from measure import row, start
 from pt2bugs.engine import linux
 from pt2bugs.engine.check import GRAPHS, freeze, remember_originals
 from pt2bugs.engine.child import BODIES, body_of, prepare_cells
-from pt2bugs.engine.environment import HUGE_PAGES
+from pt2bugs.engine.environment import cell_environment
 from pt2bugs.engine.linux import Descendants, Standing
 from pt2bugs.engine.protocol import Limits
 from pt2bugs.engine.supervisor import GRACE, Supervisor
@@ -40,6 +40,7 @@ def supervisor(folder: Path, *, namespace: bool) -> Supervisor:
     remember_originals()
     prepare_cells()
     freeze()
+    linux.use_huge_pages()
     if namespace:
         descendants = Descendants(namespace=True, own_proc=linux.mount_own_proc())
     else:
@@ -94,9 +95,10 @@ def measure(folder: Path, count: int, *, namespace: bool) -> None:
 
 def main() -> None:
     options = start(__doc__, ("--cells", int, 200, "cells"))
-    if os.environ.get("GLIBC_TUNABLES") != HUGE_PAGES:
-        # As every engine starts. Huge pages make forks cheaper, the bare ones too.
-        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "GLIBC_TUNABLES": HUGE_PAGES})
+    # As every engine starts: with huge pages, which make the bare forks cheaper too, and without threads of libraries.
+    environ, _ = cell_environment(os.environ, threads=1, keeps_python_path=True, extra={})
+    if environ != os.environ:
+        os.execve(sys.executable, [sys.executable, *sys.argv], environ)
     with tempfile.TemporaryDirectory(prefix="pt2bugs-benchmark-") as name:
         namespace = linux.enter_namespace()
         if namespace and (pid := os.fork()):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pt2bugs.engine.environment import HUGE_PAGES
 from pt2bugs.engine.protocol import EXIT_S
 
 _CLONE_NEWNS, _CLONE_NEWUSER, _CLONE_NEWPID = 0x00020000, 0x10000000, 0x20000000
@@ -21,7 +22,11 @@ _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 2, 4, 8
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 NO_NAMESPACE_VARIABLE = "PT2BUGS_NO_NAMESPACE"
 
+_MADV_COLLAPSE, _HUGE_PAGE = 25, 2 << 20
+
 _libc = ctypes.CDLL(None, use_errno=True)
+_libc_with_lock = ctypes.PyDLL(None, use_errno=True)
+"""Keeps the interpreter's lock during a call: a child that is forked in one has it too."""
 
 
 def die_with_parent(how: signal.Signals = signal.SIGKILL) -> None:
@@ -48,6 +53,46 @@ def enter_namespace() -> bool:
         Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
         Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
     return True
+
+
+def fork_alone() -> int:
+    """As `os.fork`, without what `os.register_at_fork` and Python itself have the child do about other threads.
+
+    They make new locks, forget threads and seed `random`, and write to 300 pages for it, each of them copied. A
+    process that `has_one_thread` needs none of that.
+
+    Raises:
+        OSError: the system refuses another process.
+    """
+    pid: int = _libc_with_lock.fork()
+    if pid < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return pid
+
+
+def has_one_thread() -> bool:
+    """Whether this process has no thread but the one that asks."""
+    return re.search(r"^Threads:\s+1$", read_proc("/proc/self/status"), re.MULTILINE) is not None
+
+
+def use_huge_pages() -> None:
+    """Move the memory of this process into huge pages, unless somebody has other wishes for them.
+
+    glibc asks for them for what `malloc` gives, but Python has arenas of its own. A fork copies the number of every
+    small page, and an end of the process takes each of them back; of huge ones there are 512 times fewer.
+    """
+    if os.environ.get("GLIBC_TUNABLES") != HUGE_PAGES:
+        return
+    for line in read_proc("/proc/self/maps").splitlines():
+        addresses, access, _, _, _, *name = line.split(maxsplit=5)
+        if access != "rw-p" or name not in ([], ["[heap]"]):
+            continue
+        first, end = (int(address, 16) for address in addresses.split("-"))
+        first = -(-first // _HUGE_PAGE) * _HUGE_PAGE
+        if (size := end // _HUGE_PAGE * _HUGE_PAGE - first) > 0:
+            # Before Linux 6.1, and where no huge page is free, nothing happens.
+            _libc.madvise(ctypes.c_void_p(first), ctypes.c_size_t(size), _MADV_COLLAPSE)
 
 
 def fork_into_namespace() -> int:

@@ -68,7 +68,7 @@ class Supervisor:
         self._standing = standing
         self._grace_s, self._start_s, self._exit_s = grace["grace_s"], grace["start_s"], grace["exit_s"]
         self._folder = CellFolder(folder, name)
-        self._data_bytes = linux.data_bytes()
+        self._notice_imports()
         self._pipe: tuple[int, ReportPipe] | None = None
 
     def serve(self) -> None:
@@ -79,7 +79,7 @@ class Supervisor:
             for message in _messages(lines):
                 if "provide" in message:
                     provide(message["provide"])
-                    self._data_bytes = linux.data_bytes()
+                    self._notice_imports()
                     send(self._control, {})
                     continue
                 ended = self._run(message["request"], Limits(**message["limits"]))
@@ -89,6 +89,11 @@ class Supervisor:
                 self._folder.renew()
                 with contextlib.suppress(OSError):
                     self._prepare()
+
+    def _notice_imports(self) -> None:
+        """Measure what every cell starts with, and whether an import has started a thread."""
+        self._data_bytes = linux.data_bytes()
+        self._fork = linux.fork_alone if linux.has_one_thread() else os.fork
 
     def _prepare(self) -> tuple[int, ReportPipe]:
         """The folder of the next cell, and its pipe: where it is read, and the cell's side.
@@ -116,7 +121,7 @@ class Supervisor:
         sys.stdout.flush()
         sys.stderr.flush()
         try:
-            pid = os.fork()
+            pid = self._fork()
         except OSError as error:
             os.close(reader)
             os.close(writer)

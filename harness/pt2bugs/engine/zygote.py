@@ -47,6 +47,7 @@ def serve(control: socket.socket, folder: Path, bootstrap: list[str], *, namespa
     remember_originals()
     prepare_cells()
     freeze()
+    linux.use_huge_pages()
     standing = Standing.now()
     send(control, {"facts": facts})
     supervisors: dict[int, int] = {}
@@ -59,6 +60,7 @@ def serve(control: socket.socket, folder: Path, bootstrap: list[str], *, namespa
         if "provide" in message:
             provide(message["provide"])
             freeze()
+            linux.use_huge_pages()
             send(control, {})
         elif "open" in message:
             client = socket.socket(fileno=fds[0])
