@@ -86,7 +86,7 @@ def measure(folder: Path, count: int, *, namespace: bool) -> None:
     more = statistics.median(theirs - ours for ours, theirs in pairs)
     row(
         f"overhead of a cell, median of {count}",
-        f"{1000 * cells:.1f} ms, {1000 * more:.1f} ms more",
+        f"{1000 * cells:.1f} ms, {abs(1000 * more):.1f} ms {'more' if more > 0 else 'less'}",
         f"fork, exit, wait of the same parent: {1000 * bare:.1f} ms",
         f"1 / {ratio:.2f}",
         "1 / 1.2",
