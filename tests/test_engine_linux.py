@@ -20,7 +20,7 @@ def run(program: str, **variables: str) -> str:
     return done.stdout
 
 
-def test_a_cell_is_forked_without_handlers():
+def test_a_cell_is_forked_without_handlers() -> None:
     program = """
 import os
 from pt2bugs.engine import linux
@@ -37,7 +37,7 @@ for fork in (os.fork, linux.fork_alone):
     assert without == f"child of {pid} 7 {pid}"
 
 
-def test_a_fork_that_is_refused_says_so():
+def test_a_fork_that_is_refused_says_so() -> None:
     program = """
 import os, resource
 from pt2bugs.engine import linux
@@ -53,7 +53,7 @@ except BlockingIOError as error:
     assert run(program).strip() == os.strerror(11)
 
 
-def test_a_thread_is_noticed():
+def test_a_thread_is_noticed() -> None:
     program = """
 import threading
 from pt2bugs.engine import linux
@@ -68,7 +68,7 @@ wait.set()
 
 
 @pytest.mark.parametrize("asked", [True, False])
-def test_huge_pages(asked: bool):
+def test_huge_pages(asked: bool) -> None:
     program = """
 import mmap, re
 from pt2bugs.engine import linux
