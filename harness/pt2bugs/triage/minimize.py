@@ -69,6 +69,9 @@ class Interesting:
         trial = self._run(self._at)
         if not self._is_same(trial):
             return False
+        if not set(trial.backends) <= set(self._found.trial.backends) and not self._is_same(self._run({})):
+            # The rung puts its backend in the place of any other, one that there is not among them.
+            return False
         if self._below is None:
             return True
         below = self._run(self._below)

@@ -28,7 +28,6 @@ from pt2bugs.triage.trial import Laboratory, laboratory
 
 RESULT, REPORT, MINIMAL, PROGRAM = "triage.json", "report.md", "minimal.py", "program.py"
 MINIMIZE_PART = 0.4
-ARTIFACTS_PART = 0.5
 
 
 @dataclass(frozen=True)
@@ -164,8 +163,7 @@ def _examine(lab: Laboratory, program: Program, result: Triage, settings: Settin
 def _gather(lab: Laboratory, program: Program, result: Triage, settings: Settings, budget: Budget) -> None:
     if "artifacts" not in settings.skip and result.said is not None:
         folder = settings.folder / "artifacts"
-        share = budget.share(ARTIFACTS_PART)
-        result.artifacts, missing = gather(lab, program, result.said, result.ladder, folder, share, settings.talk)
+        result.artifacts, missing = gather(lab, program, result.said, result.ladder, folder, budget, settings.talk)
         result.notes += [f"no artifact {words}" for words in missing]
 
 
