@@ -238,6 +238,27 @@ def test_printing_another_text(bench: Bench) -> None:
     assert "does not fail" not in (bench.out / "report.md").read_text()
 
 
+def test_what_shows_without_the_compiler_too_is_another_failure(bench: Bench) -> None:
+    """No layer refuses; the value differs from AOTAutograd on, so that one is the layer."""
+    path = bench.program("""
+        import torch
+
+        def double(x):
+            return x * 2
+
+        try:
+            value = torch.compile(double)(torch.arange(4)).sum()
+        except RuntimeError:
+            pass
+        else:
+            raise AssertionError(f"accepted, gave {value}")
+    """)
+    skip = ("--times", "1", "--skip", "artifacts", "--skip", "minimize")
+    answer = bench.answer(str(path), *skip, faults={"double": "wrong@aot_eager"})
+    assert (answer["first_failing"], answer["class"]) == ("aot_eager", "missing-error")
+    assert [one["message"][-2:] for one in answer["ladder"][:3]] == ["12", "12", "16"]
+
+
 def test_secrets_are_not_written(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     secret, other = "hunter2-is-my-secret", "hf_AbCdEfGhIjKlMnOpQrStUv"
     monkeypatch.setenv("SERVICE_PASSWORD", secret)

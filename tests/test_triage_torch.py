@@ -13,6 +13,7 @@ import pytest
 from pt2bugs.case.words import Outcome
 from pt2bugs.cli import main
 from pt2bugs.triage.budget import Budget
+from pt2bugs.triage.classify import classify
 from pt2bugs.triage.ladder import Climber
 from pt2bugs.triage.program import load_program
 from pt2bugs.triage.reproduce import reproduce
@@ -95,6 +96,41 @@ def test_a_program_that_calls_aotautograd_by_itself(tmp_path: Path, lab: Laborat
     ladder = Climber(lab, program, reproduce(lab, program, 1), lambda _: None).climb()
     assert [step.rung for step in ladder.steps if step.same] == ["aot_eager"]
     assert (ladder.first_failing, ladder.below) == ("aot_eager", "none")
+
+
+def test_compilers_of_the_programs_own(tmp_path: Path, lab: Laboratory) -> None:
+    """They see the graphs of AOTAutograd, so that is the layer; with torch's compilers it passes."""
+    path = tmp_path / "program.py"
+    path.write_text(
+        "import torch\nfrom functorch.compile import make_boxed_func\n"
+        "from torch._dynamo.backends.common import aot_autograd\n\n"
+        "def forward(graph, inputs):\n    return make_boxed_func(graph)\n\n"
+        "def backward(graph, inputs):\n    raise ValueError('no backward')\n\n"
+        "backend = aot_autograd(fw_compiler=forward, bw_compiler=backward)\n"
+        "torch.compile(torch.sin, backend=backend)(torch.ones(2, requires_grad=True)).sum().backward()\n"
+    )
+    program = load_program(path)
+    found = reproduce(lab, program, 1)
+    ladder = Climber(lab, program, found, lambda _: None).climb()
+    assert (ladder.first_failing, ladder.below) == ("aot_eager", "eager")
+    said = classify(program, found, ladder)
+    assert (said.symptom, said.component) == ("backend-failure", "backend")
+
+
+def test_a_decomposition_of_aotautograds_own_trace(tmp_path: Path, lab: Laboratory) -> None:
+    """Upstream issue 175154: in Python nearest interpolation resamples a dimension that keeps its size."""
+    path = tmp_path / "program.py"
+    path.write_text(
+        "import torch\n\ndef enlarge(x):\n"
+        "    return torch.nn.functional.interpolate(x, scale_factor=1.3, mode='nearest')\n\n"
+        "x = torch.tensor([[[[1.0, 2.0]]]])\n"
+        "assert torch.equal(torch.compile(enlarge, backend='aot_eager')(x), enlarge(x))\n"
+    )
+    program = load_program(path)
+    found = reproduce(lab, program, 1)
+    ladder = Climber(lab, program, found, lambda _: None).climb()
+    assert ladder.first_failing == "aot_eager"
+    assert classify(program, found, ladder).component == "decomposition"
 
 
 def test_without_a_decomposition(tmp_path: Path, lab: Laboratory) -> None:

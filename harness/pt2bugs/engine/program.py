@@ -106,6 +106,7 @@ def run_redirected(request: Mapping[str, Any], pipe: ReportPipe) -> None:
         "entered": entries.kinds,
         "backends": entries.backends,
         "own_backend": entries.own,
+        "own_compilers": entries.own_compilers,
         "caught": entries.caught,
         "absent": entries.absent,
         "disabled": entries.disabled,

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from pt2bugs.engine import decompositions
 from pt2bugs.engine.observe import inside_torch, observe_exception, type_name
 
 NONE = "none"
@@ -35,6 +36,8 @@ class Entries:
         self.kinds: list[str] = []
         self.backends: list[str] = []
         self.own = False
+        self.own_compilers = False
+        """Whether a backend that it made with `aot_autograd` has compilers of its own."""
         self.caught: list[dict[str, Any]] = []
         self.absent: list[str] = []
         self.disabled = ""
@@ -49,6 +52,7 @@ class Entries:
     def name_backend(self, backend: Any) -> None:
         if callable(backend) and not isinstance(backend, str):
             self.own = True
+            self.own_compilers = self.own_compilers or has_own_compilers(backend)
             backend = getattr(backend, "__name__", type(backend).__name__)
         if str(backend) not in self.backends:
             self.backends.append(str(backend))
@@ -72,8 +76,9 @@ def install(redirect: Mapping[str, Any], entries: Entries) -> None:
 
     Args:
         redirect: any of `backend` (``none``, a name), `mode`, `dynamic`, `fullgraph` (what every call gets instead of
-            its own), `strict` (of every export), `config` (dotted names of settings, and their values),
-            `no_decomposition` (operators whose decompositions are taken away).
+            its own), `own_compilers` (false: without those of a backend made by `aot_autograd`), `strict` (of every
+            export), `config` (dotted names of settings, and their values), `no_decomposition` (operators whose
+            decompositions are taken away from Inductor), `python_decompositions` (false: traces use those of C++).
     """
     import torch
 
@@ -89,7 +94,9 @@ def install(redirect: Mapping[str, Any], entries: Entries) -> None:
         except Exception:
             entries.absent.append(dotted)
     if names := redirect.get("no_decomposition"):
-        _remove_decompositions(set(names), entries)
+        entries.absent += decompositions.remove(set(names))
+    if redirect.get("python_decompositions") is False:
+        entries.absent += decompositions.remove_python()
     if "bisect" in redirect:
         _note_bisection(redirect["bisect"], entries)
 
@@ -206,13 +213,16 @@ def _backend(redirect: Mapping[str, Any], asked: Any) -> Any:
     """The backend to use instead of the one asked for.
 
     A function of the program's own goes on seeing its graphs: the program may count or look at them. What the graph is
-    run by is the backend of the redirection, or for ``eager`` the function itself.
+    run by is the backend of the redirection, or for ``eager`` the function itself. A backend that the program makes
+    with `aot_autograd` has compilers that see AOTAutograd's graphs: that one is ``aot_eager`` itself.
     """
     wanted = redirect.get("backend")
     if not wanted:
         return asked
     if wanted == FUNCTIONALIZE:
         return lambda graph, _inputs: _resolve("torch.func").functionalize(graph)
+    if wanted == "aot_eager" and redirect.get("own_compilers", True) and has_own_compilers(asked):
+        return asked
     if isinstance(asked, str) or not callable(asked) or _is_torchs_own(asked):
         return wanted
     if wanted == "eager":
@@ -238,6 +248,22 @@ def _is_torchs_own(backend: Any) -> bool:
     """Whether it is made by torch: `aot_autograd(...)`, a function of its registry, but no counter for tests."""
     module = getattr(type(backend) if not hasattr(backend, "__name__") else backend, "__module__", "") or ""
     return module.startswith("torch.") and "testing" not in module
+
+
+def has_own_compilers(backend: Any) -> bool:
+    """Whether a backend is one of `aot_autograd(...)` that hands its graphs to functions that are not torch's."""
+    given = getattr(backend, "kwargs", None)
+    if not _is_torchs_own(backend) or not isinstance(given, Mapping):
+        return False
+    compilers = [given.get(name) for name in ("fw_compiler", "bw_compiler", "inference_compiler")]
+    return any(callable(one) and not _is_torchs_own(_unwrapped(one)) for one in compilers)
+
+
+def _unwrapped(function: Any) -> Any:
+    """What a `functools.partial` is made of."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function
 
 
 def _redirect_export(redirect: Mapping[str, Any], entries: Entries) -> None:
@@ -338,18 +364,6 @@ def _noting(original: Any, kind: str, entries: Entries, instead: Any = None) -> 
         return (instead or original)(*args, **options)
 
     return noted
-
-
-def _remove_decompositions(names: set[str], entries: Entries) -> None:
-    table = getattr(_import("torch._inductor.decomposition"), "decompositions", None)
-    if table is None:
-        entries.absent.append("torch._inductor.decomposition.decompositions")
-        return
-    found = [one for one in table if str(one) in names or str(one).rpartition(".")[0] in names]
-    if not found:
-        entries.absent.append(f"decomposition of {', '.join(sorted(names))} in Inductor")
-    for operator in found:
-        table.pop(operator)
 
 
 def _import(name: str) -> Any:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pt2bugs.case.words import Outcome
 from pt2bugs.triage.identity import Identity
-from pt2bugs.triage.ladder import LAYERS, Ladder
+from pt2bugs.triage.ladder import LAYERS, NO_DECOMPOSITION, TORCHS_COMPILERS, Ladder
 from pt2bugs.triage.program import Program, expects_exception
 from pt2bugs.triage.reproduce import Reproduction
 from pt2bugs.triage.trial import Trial
@@ -184,6 +184,8 @@ def _symptom_of_exception(identity: Identity, trial: Trial, ladder: Ladder) -> t
         return "backend-failure", f"{kind}: the backend raised while it compiled"
     if is_own_backend(ladder.first_failing):
         return "backend-failure", f"{kind} is raised with the backend {ladder.first_failing} alone"
+    if ladder.heals(TORCHS_COMPILERS):
+        return "backend-failure", f"{kind} is raised with the program's own compilers alone"
     return "internal-error", f"{kind} left the compiler or what it made"
 
 
@@ -210,8 +212,12 @@ def component_of(identity: Identity, trial: Trial, ladder: Ladder) -> tuple[str,
     if is_own_backend(first):
         return "backend", f"only the program's own backend {first} shows it"
     named = _by_frame(frames[:2])
+    if ladder.heals(TORCHS_COMPILERS):
+        return "backend", "AOTAutograd passes with torch's compilers, and fails with those of the program"
     if named in _REFINING.get(first, ()):
         return named, f"{first} is the first rung that fails, in {frames[0]}"
+    if first == "aot_eager" and ladder.heals(NO_DECOMPOSITION):
+        return "decomposition", f"{first} is the first rung that fails, and not without its Python decompositions"
     if (
         first in ("eager", "aot_eager", "inductor")
         and ladder.heals("dynamic_false")

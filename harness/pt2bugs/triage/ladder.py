@@ -38,6 +38,13 @@ TRACING: Mapping[str, Mapping[str, Any]] = {
     "functionalize": {"backend": "functionalize"},
     "fake_tensor_crossref": {"backend": "none", "crossref": True},
 }
+NO_DECOMPOSITION, TORCHS_COMPILERS = "no_decomposition", "torchs_compilers"
+INSIDE_AOT: Mapping[str, Mapping[str, Any]] = {
+    # AOTAutograd's trace has decompositions of its own, which every layer above has, too.
+    NO_DECOMPOSITION: {"backend": "aot_eager", "python_decompositions": False},
+    # Without the compilers that the program hands to `aot_autograd`.
+    TORCHS_COMPILERS: {"backend": "aot_eager", "own_compilers": False},
+}
 INSIDE_INDUCTOR: Mapping[str, Mapping[str, Any]] = {
     "mode_reduce_overhead": {"backend": "inductor", "mode": "reduce-overhead"},
     "mode_max_autotune": {"backend": "inductor", "mode": "max-autotune-no-cudagraphs"},
@@ -48,7 +55,6 @@ INSIDE_INDUCTOR: Mapping[str, Mapping[str, Any]] = {
     "emulate_precision_casts": {"backend": "inductor", "config": {f"{_INDUCTOR}emulate_precision_casts": True}},
     "cpp_wrapper": {"backend": "inductor", "config": {f"{_INDUCTOR}cpp_wrapper": True}},
 }
-NO_DECOMPOSITION = "no_decomposition"
 MAX_REPEATS = 10
 BUDGET_PART = 0.5
 
@@ -219,6 +225,9 @@ class Climber:
         rungs = {**SHAPES}
         if ladder.first_failing in ("eager", "aot_eager"):
             rungs |= TRACING
+        if ladder.first_failing == "aot_eager":
+            own = self._found.trial.own_compilers
+            rungs |= {rung: one for rung, one in INSIDE_AOT.items() if own or rung != TORCHS_COMPILERS}
         if ladder.first_failing == "inductor" and self._inside:
             rungs |= INSIDE_INDUCTOR
         for rung, redirect in rungs.items():
@@ -257,11 +266,17 @@ class Climber:
             if trial.absent:
                 identity = Identity.of(Observation(Outcome.SKIP, message=f"this torch has no {trial.absent[0]}"))
             same = identity.is_equal(found.identity) if exact else identity.is_same(found.identity)
+            same = same and not self._is_plain(identity)
             if same or self._budget.is_over:
                 break
         step = Step(rung, identity, same=same, trial=trial)
         self.ladder.steps.append(step)
         return step
+
+    def _is_plain(self, identity: Identity) -> bool:
+        """Whether that is, to the last digit, what the program shows without the compiler, which is not the failure."""
+        none = self.ladder.step("none")
+        return none is not None and not none.same and none.identity.is_failure and identity.is_equal(none.identity)
 
     @property
     def _timeout_s(self) -> float | None:

@@ -45,6 +45,7 @@ class Trial:
     disabled: str = ""
     seconds: float = 0.0
     torch: str = ""
+    own_compilers: bool = False
 
     @property
     def outcome(self) -> Outcome:
@@ -202,6 +203,7 @@ class Laboratory:
             report.get("disabled", ""),
             ended.duration_s,
             self.torch,
+            bool(report.get("own_compilers")),
         )
 
     def _clean(self, seen: Observation, path: Path) -> Observation:
