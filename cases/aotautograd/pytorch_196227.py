@@ -5,7 +5,7 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/196227"
 # title = "DistributedDataParallel's graph split fails at a float between two parts"
-# component = "dynamo"
+# component = "aotautograd"
 # symptom = "backend-failure"
 # devices = ["cpu"]
 # backends = ["aot_eager"]
