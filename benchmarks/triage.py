@@ -25,12 +25,13 @@ from typing import Any
 
 from pt2bugs.case.corpus import load_cases
 from pt2bugs.case.expectation import has_identity
-from pt2bugs.case.model import Case
+from pt2bugs.case.model import Bug, Case
+from pt2bugs.case.words import Outcome
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.classify import classify
 from pt2bugs.triage.ladder import Climber
 from pt2bugs.triage.program import load_program
-from pt2bugs.triage.reproduce import reproduce
+from pt2bugs.triage.reproduce import NeverCompiles, reproduce
 from pt2bugs.triage.trial import Laboratory, laboratory
 
 EXPORTS = {"export", "export_strict", "export_non_strict"}
@@ -54,6 +55,31 @@ RUNGS = {
 SHARED = {"dynamic-shapes", "fake-tensor", "higher-order-ops", "custom-op"}
 """Components below every way into the compiler. Where a program compiles nothing, the way that it takes has their rung:
 those of export, or `none` where it only traces. This was added after the first results; `table` also counts without."""
+
+
+SILENT, LOUD = {"wrong-result", "missing-error"}, {"internal-error", "backend-failure"}
+"""Classes that no exception documents, and those that only one does."""
+REFUSED = "refused"
+"""What stands for the rung of a program that never enters the compiler: triage refuses it, with exit code 3."""
+
+
+def class_of(case: Case, check: str, torch: str) -> str:
+    """The class that a check documents: the header's, if its own entry can be of that class.
+
+    One header speaks for all checks of a case, of which one may raise what the other returns in silence.
+    """
+    entries = [bug for bug in case.bugs if not bug.blocked and bug.check in (None, check) and bug.torch.contains(torch)]
+    if not entries:
+        return case.symptom
+    if case.symptom in SILENT and all(bug.outcome is Outcome.RAISE for bug in entries):
+        return "backend-failure" if any(_is_backends(bug) for bug in entries) else "internal-error"
+    if case.symptom in LOUD and all(bug.outcome is Outcome.WRONG for bug in entries):
+        return "wrong-result"
+    return case.symptom
+
+
+def _is_backends(bug: Bug) -> bool:
+    return (bug.error or "").endswith(("BackendCompilerFailed", "InductorError"))
 
 
 def program_of(source: str, check: str, arguments: list[str]) -> str:
@@ -117,7 +143,10 @@ def triage(lab: Laboratory, case: Case, check_name: str, backend: str) -> dict[s
                 program_of(source, check_name, [given[name] for name in check.parameters]), encoding="utf-8"
             )
             program = load_program(path)
-            found = reproduce(lab, program, 1)
+            try:
+                found = reproduce(lab, program, 1)
+            except NeverCompiles as refused:
+                return answer | {"first_failing": REFUSED, "class": "", "said": "", "why": str(refused)}
             if any(has_identity(bug, found.trial.observation) for bug in case.bugs if not bug.blocked):
                 break
         answer |= {"backend": asked, "outcome": str(found.outcome), "message": found.identity.message[:200]}
@@ -138,6 +167,7 @@ def measure(options: argparse.Namespace) -> None:
     if options.output.exists():
         done = {(one["case"], one["check"]) for one in map(json.loads, options.output.read_text().splitlines())}
     rows = [row for row in failing(options.torch, options.results / "cells.csv") if not cases[row["case"]].extra]
+    rows = [row for row in rows if not options.only or row["case"] in options.only]
     rows = [row for row in rows if (row["case"], row["check"]) not in done][: options.limit]
     with laboratory(options.python_exe, Budget(10), 60.0, ()) as lab:
         _measure(lab, cases, rows, options.output)
@@ -170,24 +200,39 @@ def is_rung(row: Mapping[str, Any], *, as_first: bool = False) -> bool:
     return rung in RUNGS.get(component, set())
 
 
-def counts(rows: Rows, *, as_first: bool = False) -> dict[str, int]:
+def is_class(row: Mapping[str, Any], *, by_header: bool = False) -> bool:
+    """Whether the class is the documented one; `by_header` by the header's word alone, whatever the entry says."""
+    return bool(row["class"] == (row["symptom"] if by_header else row.get("documented", row["symptom"])))
+
+
+def counts(rows: Rows, *, as_first: bool = False, by_header: bool = False) -> dict[str, str]:
     """How many are right in what."""
     rungs = [is_rung(row, as_first=as_first) for row in rows]
-    classes = [row["class"] == row["symptom"] for row in rows]
+    classes = [is_class(row, by_header=by_header) for row in rows]
+    both = [a and b for a, b in zip(rungs, classes, strict=True)]
+    missed = {row["case"] for row, right in zip(rows, both, strict=True) if not right}
+    cases = {row["case"] for row in rows}
+    of = len(rows)
     return {
-        "first failing rung": sum(rungs),
-        "class": sum(classes),
-        "rung and class": sum(a and b for a, b in zip(rungs, classes, strict=True)),
-        "component": sum(row["said"] == row["component"] for row in rows),
+        "first failing rung": f"{sum(rungs)} of {of}",
+        "class": f"{sum(classes)} of {of}",
+        "rung and class": f"{sum(both)} of {of}",
+        "every check of a case right": f"{len(cases - missed)} of {len(cases)}",
+        "component": f"{sum(row['said'] == row['component'] for row in rows)} of {of}",
     }
 
 
-def table(path: Path, roots: list[Path]) -> None:
+def table(path: Path, roots: list[Path], torch: str) -> None:
     """The rows by the headers as they are now; how many were right by the headers at the time of measuring, too."""
     then = [json.loads(line) for line in path.read_text().splitlines()]
     cases = {case.id: case for case in load_cases(roots, lambda words: print(words, file=sys.stderr))}
     rows: Rows = [
-        {**row, "component": cases[row["case"]].component, "symptom": cases[row["case"]].symptom}
+        {
+            **row,
+            "component": cases[row["case"]].component,
+            "symptom": cases[row["case"]].symptom,
+            "documented": class_of(cases[row["case"]], row["check"], torch),
+        }
         for row in then
         if row["case"] in cases
     ]
@@ -195,18 +240,26 @@ def table(path: Path, roots: list[Path]) -> None:
     print("| check | header | first failing rung | class | component said | right |")
     print("| --- | --- | --- | --- | --- | --- |")
     for row in rows:
-        misses = [n for n, ok in (("rung", is_rung(row)), ("class", row["class"] == row["symptom"])) if not ok]
+        misses = [name for name, ok in (("rung", is_rung(row)), ("class", is_class(row))) if not ok]
+        right = "refused" if row["first_failing"] == REFUSED else f"no: {', '.join(misses)}" if misses else "yes"
+        header = row["symptom"] if row["symptom"] == row["documented"] else f"{row['symptom']} ({row['documented']})"
         print(
-            f"| {row['case']} {row['check']} | {row['component']}, {row['symptom']} | {row['first_failing'] or '-'} | "
-            f"{row['class'] or '-'} | {row['said'] or '-'} | {'no: ' + ', '.join(misses) if misses else 'yes'} |"
+            f"| {row['case']} {row['check']} | {row['component']}, {header} | {row['first_failing'] or '-'} | "
+            f"{row['class'] or '-'} | {row['said'] or '-'} | {right} |"
         )
     print()
-    of = f"of {len(rows)} checks of {len({row['case'] for row in rows})} cases, right"
-    print(f"| {of} | now | rungs as first fixed | headers and rungs as they were |")
-    print("| --- | --- | --- | --- |")
-    first, before = counts(rows, as_first=True), counts(then, as_first=True)
-    for name, count in counts(rows).items():
-        print(f"| {name} | {count} | {first[name]} | {before[name]} |")
+    entered = [row for row in rows if row["first_failing"] != REFUSED]
+    columns = {
+        "now": counts(entered),
+        "with those refused": counts(rows),
+        "class by the header alone": counts(rows, by_header=True),
+        "rungs as first fixed": counts(rows, by_header=True, as_first=True),
+        "headers as they were": counts(then, by_header=True, as_first=True),
+    }
+    print(f"| right | {' | '.join(columns)} |")
+    print(f"| --- |{' --- |' * len(columns)}")
+    for name in columns["now"]:
+        print(f"| {name} | {' | '.join(column[name] for column in columns.values())} |")
 
 
 def main() -> None:
@@ -217,10 +270,11 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=Path("results"))
     parser.add_argument("-o", "--output", type=Path, default=Path("triage.jsonl"))
     parser.add_argument("--limit", type=int, metavar="N", help="measure so many more, and stop")
+    parser.add_argument("--only", action="append", metavar="CASE", help="measure these cases, not all")
     parser.add_argument("--table", type=Path)
     options = parser.parse_args()
     if options.table:
-        table(options.table, [options.cases])
+        table(options.table, [options.cases], options.torch)
     else:
         measure(options)
 
