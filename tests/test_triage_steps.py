@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import io
 import re
@@ -26,7 +25,6 @@ from pt2bugs.triage.program_parts import (
     without_idle_statements,
     without_main,
 )
-from pt2bugs.triage.redact import REDACTED, redact, redact_source
 from pt2bugs.triage.reproduce import Oracle, Reproduction
 from pt2bugs.triage.since_when import alike, since_when
 from pt2bugs.triage.trial import Trial
@@ -110,50 +108,6 @@ def test_an_import_more_stands_with_the_others() -> None:
         "from torch.testing._internal.common_utils import TestCase, run_tests",
     ]
     assert unit_test_text("f()\n", said, "program").count("import TestCase") == 1
-
-
-# --- secrets ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "secret",
-    [
-        "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
-        "hf_AbCdEfGhIjKlMnOpQrSt",
-        "AKIAABCDEFGHIJKLMNOP",
-        "sk-proj-abcdefgh12345678",
-        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc-DEF",
-    ],
-)
-def test_known_formats_are_redacted_wherever_they_stand(secret: str) -> None:
-    assert secret not in redact(f"x {secret} y", {})
-
-
-@pytest.mark.parametrize(
-    ("text", "left"),
-    [
-        ("MY_TOKEN=abcdef123456", f"MY_TOKEN={REDACTED}"),
-        ("password: 'correct horse'", f"password: '{REDACTED}'"),
-        ("https://me:pass@example.org/x", f"https://me:{REDACTED}@example.org/x"),
-        ("Authorization: Bearer abcdef123456789", f"Authorization: Bearer {REDACTED}"),
-        ("num_tokens = 5", "num_tokens = 5"),
-        ("token = batch[0]", "token = batch[0]"),
-        ("secret = compute()", "secret = compute()"),
-    ],
-)
-def test_what_is_named_like_a_secret(text: str, left: str) -> None:
-    assert redact(text, {}) == left
-
-
-def test_variables_that_hold_a_secret() -> None:
-    environ = {"SERVICE_PASSWORD": "open-sesame", "HOME": "/home/me", "COLOR": "open-door"}
-    assert redact("open-sesame open-door", environ) == f"{REDACTED} open-door"
-
-
-def test_a_program_stays_a_program() -> None:
-    source = "api_key = 'abcdefgh12345'\ntoken = {'a': 1}\n"
-    assert "abcdefgh" not in redact_source(source, {})
-    ast.parse(redact_source(source, {}))
 
 
 # --- identity -----------------------------------------------------------------------------------------

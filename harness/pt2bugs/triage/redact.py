@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from pt2bugs.engine.environment import is_credential
 
@@ -26,45 +26,74 @@ _NAMED = re.compile(
     r"""(?ix)
     (?P<name>[\w-]*(?:token|secret|password|passwd|passphrase|credential|api_?key|access_?key|private_?key|authorization
       |cookie))
-    (?P<between>['"]?\s*[=:]\s*)
+    (?P<between>['"]?\]?\s*(?::\s*[\w.]+(?:\s*\|\s*[\w.]+)*\s*(?==))?[=:]\s*\(?\s*|['"]\s*,\s*)
+    (?P<prefix>(?:[rbfu]{1,2}(?=['"]))?)
     (?P<value>'[^'\n]{6,}' | "[^"\n]{6,}" | [^\s'",;()\[\]{}]{8,})
     """
 )
+"""A name and its value: assigned (annotated or not), an item, a keyword, or behind a comma where a variable is set."""
 
 
 def redact(text: str, environ: Mapping[str, str] = os.environ) -> str:
     """The text without secrets: values of such variables, well-known formats, what is assigned to such a name."""
+    text = _without_values(text, environ)
+    for pattern, by in _REPLACEMENTS:
+        text = pattern.sub(by, text)
+    return text
+
+
+def _without_values(text: str, environ: Mapping[str, str]) -> str:
+    """Without the values of variables that are named like a secret."""
     for name, value in environ.items():
         if len(value) >= _MIN_LENGTH and value in text and is_credential(name, value) and not value.startswith("/"):
             text = text.replace(value, REDACTED)
-    text = _FORMATS.sub(REDACTED, text)
-    text = _IN_URL.sub(rf"\1:{REDACTED}@", text)
-    text = _BEARER.sub(rf"\1 {REDACTED}", text)
-    return _NAMED.sub(_named, text)
+    return text
 
 
 def _named(found: re.Match[str]) -> str:
     value = found["value"]
     quoted = value[0] in "'\""
     inner = value[1:-1] if quoted else value
-    if REDACTED in inner:
+    if REDACTED in inner or ("," in found["between"] and not re.search(r"[A-Z]_[A-Z]+$", found["name"])):
         return found[0]
     # A bare word behind `token:` is more often code than a secret; one with digits and letters, or behind an
     # environment variable's name, is one.
     mixed = bool(re.search(r"\d", inner)) and bool(re.search(r"[A-Za-z]", inner)) and not re.search(r"[.(\[]", inner)
     if quoted or mixed or (found["name"].isupper() and found["between"] == "="):
-        return f"{found['name']}{found['between']}" + (f"{value[0]}{REDACTED}{value[0]}" if quoted else REDACTED)
+        hidden = f"{value[0]}{REDACTED}{value[0]}" if quoted else REDACTED
+        return f"{found['name']}{found['between']}{found['prefix']}{hidden}"
     return found[0]
+
+
+_REPLACEMENTS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
+    (_FORMATS, REDACTED),
+    (_IN_URL, rf"\1:{REDACTED}@"),
+    (_BEARER, rf"\1 {REDACTED}"),
+    (_NAMED, _named),
+)
 
 
 def redact_source(source: str, environ: Mapping[str, str] = os.environ) -> str:
     """A program without the secrets it holds; it stays a program.
 
-    If the redacted text does not parse, only whole values in known formats are taken out.
+    A replacement after which it does not parse was none of a secret but of code, and is left out.
     """
     text = redact(source, environ)
+    if _parses(text) or not _parses(source):
+        return text
+    text = plain if _parses(plain := _without_values(source, environ)) else source
+    for pattern, by in _REPLACEMENTS:
+        for found in reversed(list(pattern.finditer(text))):
+            new = (
+                f"{text[: found.start()]}{found.expand(by) if isinstance(by, str) else by(found)}{text[found.end() :]}"
+            )
+            text = new if _parses(new) else text
+    return text
+
+
+def _parses(text: str) -> bool:
     try:
         ast.parse(text)
-    except SyntaxError:
-        return _FORMATS.sub(REDACTED, source)
-    return text
+    except (SyntaxError, ValueError):
+        return False
+    return True

@@ -1,0 +1,65 @@
+"""What looks like a secret goes, and a program stays a program."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+from pt2bugs.triage.redact import REDACTED, redact, redact_source
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+        "hf_AbCdEfGhIjKlMnOpQrSt",
+        "AKIAABCDEFGHIJKLMNOP",
+        "sk-proj-abcdefgh12345678",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc-DEF",
+    ],
+)
+def test_known_formats_are_redacted_wherever_they_stand(secret: str) -> None:
+    assert secret not in redact(f"x {secret} y", {})
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("MY_TOKEN=abcdef123456", f"MY_TOKEN={REDACTED}"),
+        ("password: 'correct horse'", f"password: '{REDACTED}'"),
+        ("https://me:pass@example.org/x", f"https://me:{REDACTED}@example.org/x"),
+        ("Authorization: Bearer abcdef123456789", f"Authorization: Bearer {REDACTED}"),
+        ('os.environ["HUB_TOKEN"] = "open sesame"', f'os.environ["HUB_TOKEN"] = "{REDACTED}"'),
+        ('os.environ.setdefault("HUB_TOKEN", "open sesame")', f'os.environ.setdefault("HUB_TOKEN", "{REDACTED}")'),
+        ('api_key: str | None = "open sesame"', f'api_key: str | None = "{REDACTED}"'),
+        ("password = (b'open sesame')", f"password = (b'{REDACTED}')"),
+        ('names = ["token", "sentence"]', 'names = ["token", "sentence"]'),
+        ("num_tokens = 5", "num_tokens = 5"),
+        ("token = batch[0]", "token = batch[0]"),
+        ("secret = compute()", "secret = compute()"),
+    ],
+)
+def test_what_is_named_like_a_secret(text: str, left: str) -> None:
+    assert redact(text, {}) == left
+
+
+def test_variables_that_hold_a_secret() -> None:
+    environ = {"SERVICE_PASSWORD": "open-sesame", "HOME": "/home/me", "COLOR": "open-door"}
+    assert redact("open-sesame open-door", environ) == f"{REDACTED} open-door"
+
+
+def test_a_program_stays_a_program() -> None:
+    source = "api_key = 'abcdefgh12345'\ntoken = {'a': 1}\n"
+    assert "abcdefgh" not in redact_source(source, {})
+    ast.parse(redact_source(source, {}))
+
+
+def test_code_that_looks_like_a_secret_hides_none() -> None:
+    """One replacement that breaks the program is left out; the others stay."""
+    source = "api_key = key_of_user1\npassword = 'open sesame'\nurl = 'https://me:open-sesame@example.org'\n"
+    left = redact_source(source, {"SERVICE_PASSWORD": "key_of_user1"})
+    assert left.splitlines() == [
+        "api_key = key_of_user1",
+        f"password = '{REDACTED}'",
+        f"url = 'https://me:{REDACTED}@example.org'",
+    ]
