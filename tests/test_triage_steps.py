@@ -250,7 +250,9 @@ def test_what_an_assertion_of_the_program_says() -> None:
     compiled = Identity(Outcome.WRONG, "AssertionError", "compiled 4 times for 4 calls")
     accepted = Identity(Outcome.WRONG, "AssertionError", "accepted a float16 input")
     alive = Identity(Outcome.WRONG, "AssertionError", "input still alive")
+    missed = Identity(Outcome.WRONG, "AssertionError", "0 hits and 2 misses in the AOTAutograd cache")
     assert _class_of(compiled, recompiles=3)[0] == "recompilation"
+    assert _class_of(missed, recompiles=1)[0] == "recompilation"
     assert _class_of(compiled)[0] == "wrong-result"
     assert _class_of(accepted, handled=True)[0] == "missing-error"
     assert _class_of(accepted)[0] == "wrong-result"
@@ -292,6 +294,7 @@ def test_a_rung_below_that_fails_otherwise() -> None:
         ("def g():\n    try:\n        f()\n    except E:\n        return\n    raise AssertionError\n", 6, True),
         ("def g():\n    try:\n        f()\n    except E:\n        pass\n    raise AssertionError\n", 6, False),
         ("def g():\n    try:\n        assert f()\n    except E:\n        return\n    raise A\n", 3, False),
+        ("def g():\n  with h():\n    try:\n      f()\n    except E:\n      return\n  raise A\n", 7, True),
         ("assert f()\n", 1, False),
     ],
 )
@@ -328,7 +331,11 @@ def test_introduced_and_fixed(tmp_path: Path, pythons: dict[str, Path], monkeypa
         "It fails so since torch 2.92.0; torch 2.91.0 does not."
     ]
     assert _search(path, pythons, ["2.93.0", "2.94.0"]) == ["Fixed in torch 2.94.0; torch 2.93.0 still has it."]
-    assert _search(path, pythons, ["2.90.0", "2.91.0"]) == ["It passes on every release that was asked."]
+    (passes,) = _search(path, pythons, ["2.90.0", "2.91.0"])
+    assert passes.startswith("It passes on torch 2.90.0, 2.91.0, prints nothing, and takes ")
+    gone = {**pythons, "2.91.0": tmp_path / "no" / "python"}
+    assert _search(path, gone, ["2.90.0", "2.91.0"])[0] == "It passes on torch 2.90.0."
+    assert _search(path, gone, ["2.90.0", "2.91.0"])[1].startswith("Torch 2.91.0 gave no answer: ")
     assert _search(path, pythons, ["2.92.0", "2.93.0"]) == [
         "It fails so on every release that can say, 2.92.0 to 2.93.0."
     ]

@@ -163,3 +163,20 @@ def test_what_an_export_is_needed_for(tmp_path: Path, lab: Laboratory) -> None:
         program = load_program(path)
         ladder = Climber(lab, program, reproduce(lab, program, 1), lambda _: None).climb()
         assert (ladder.first_failing, ladder.below) == expected
+
+
+def test_what_aot_inductor_is_needed_for(tmp_path: Path, lab: Laboratory) -> None:
+    """Without it the exported program runs: what only the package does is AOTInductor's."""
+    path = tmp_path / "program.py"
+    path.write_text(
+        "import torch\nimport torch._inductor\n\nclass M(torch.nn.Module):\n    def forward(self, x):\n"
+        "        return x + 1\n\n"
+        "exported = torch.export.export(M(), (torch.ones(2),), strict=False)\n"
+        "package = torch._inductor.aoti_compile_and_package(exported, package_path='no/such/folder.zip')\n"
+        "assert torch._inductor.aoti_load_package(package)(torch.ones(2)).tolist() == [2.0, 2.0]\n"
+    )
+    program = load_program(path)
+    found = reproduce(lab, program, 1)
+    ladder = Climber(lab, program, found, lambda _: None).climb()
+    assert (ladder.first_failing, ladder.below) == ("inductor", "no_aot_inductor")
+    assert classify(program, found, ladder).component == "aot-inductor"

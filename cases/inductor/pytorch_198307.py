@@ -6,7 +6,7 @@
 # issue = "https://github.com/pytorch/pytorch/issues/198307"
 # title = "quantize_per_tensor of a transposed tensor: Inductor expects the input's strides"
 # component = "inductor"
-# symptom = "backend-failure"
+# symptom = "internal-error"
 # devices = ["cpu"]
 # labels = ["quantization"]
 # requires-torch = ">=2.3"

@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from pt2bugs.engine import decompositions
-from pt2bugs.engine.observe import inside_torch, observe_exception, type_name
+from pt2bugs.engine.observe import observe_exception, type_name
+from pt2bugs.engine.other_entries import import_or_none, watch_others
 
 NONE = "none"
 """The backend of a redirection that takes the compiler away."""
@@ -78,13 +79,16 @@ def install(redirect: Mapping[str, Any], entries: Entries) -> None:
         redirect: any of `backend` (``none``, a name), `mode`, `dynamic`, `fullgraph` (what every call gets instead of
             its own), `own_compilers` (false: without those of a backend made by `aot_autograd`), `strict` (of every
             export), `config` (dotted names of settings, and their values), `no_decomposition` (operators whose
-            decompositions are taken away from Inductor), `python_decompositions` (false: traces use those of C++).
+            decompositions Inductor does without), `python_decompositions` (false: traces use the kernels of C++),
+            `aot_inductor` (``none``: exported programs run instead of the packages that AOTInductor makes of them).
     """
     import torch
 
     _redirect_compile(torch, redirect, entries)
     _redirect_export(redirect, entries)
-    _watch_others(entries, without_aot=redirect.get("backend") == NONE)
+    watch_others(
+        entries, without_aot=redirect.get("backend") == NONE, without_aot_inductor=redirect.get("aot_inductor") == NONE
+    )
     for dotted, value in redirect.get("config", {}).items():
         module, _, name = dotted.rpartition(".")
         try:
@@ -103,7 +107,7 @@ def install(redirect: Mapping[str, Any], entries: Entries) -> None:
 
 def _note_bisection(limit: int, entries: Entries) -> None:
     """Switch torch's own bisector on, and note what it lets through last (`limit`)."""
-    bisector: Any = getattr(_import("torch._inductor.compiler_bisector"), "CompilerBisector", None)
+    bisector: Any = getattr(import_or_none("torch._inductor.compiler_bisector"), "CompilerBisector", None)
     if bisector is None:
         entries.absent.append("torch._inductor.compiler_bisector")
         return
@@ -154,7 +158,7 @@ def _redirect_compile(torch: Any, redirect: Mapping[str, Any], entries: Entries)
             entries.name_backend(options.get("backend", "inductor"))
 
         module_class.compile = compile_module
-    dynamo: Any = sys.modules.get("torch._dynamo") or _import("torch._dynamo")
+    dynamo: Any = sys.modules.get("torch._dynamo") or import_or_none("torch._dynamo")
     optimize = getattr(dynamo, "optimize", None)
     if optimize is not None:
 
@@ -267,7 +271,7 @@ def _unwrapped(function: Any) -> Any:
 
 
 def _redirect_export(redirect: Mapping[str, Any], entries: Entries) -> None:
-    export = sys.modules.get("torch.export") or _import("torch.export")
+    export = sys.modules.get("torch.export") or import_or_none("torch.export")
     for name in ("export", "export_for_training", "draft_export"):
         original = getattr(export, name, None)
         if original is not None:
@@ -309,68 +313,6 @@ def _exporting(original: Any, redirect: Mapping[str, Any], entries: Entries) -> 
                 raise
 
     return export
-
-
-_OTHERS = (
-    ("torch.fx.experimental.proxy_tensor", "make_fx", "make_fx"),
-    ("torch.fx", "symbolic_trace", "fx"),
-    ("torch.func", "functionalize", "functionalize"),
-    ("torch._dynamo", "export", "export"),
-    ("torch._inductor", "aoti_compile_and_package", "aot-inductor"),
-    ("torch._export", "aot_compile", "aot-inductor"),
-    ("torch._functorch.aot_autograd", "aot_function", "aot"),
-    ("torch._functorch.aot_autograd", "aot_module", "aot"),
-    ("torch._functorch.aot_autograd", "aot_export_module", "aot"),
-    ("functorch.compile", "aot_function", "aot"),
-    ("functorch.compile", "aot_module", "aot"),
-)
-
-
-_AOT = ("aot_function", "aot_module")
-"""Those that take a function and return it compiled by AOTAutograd: without the compiler it stays as it is."""
-
-
-def _watch_others(entries: Entries, *, without_aot: bool) -> None:
-    """Note the other ways into the compiler, where the caller is not torch itself.
-
-    Args:
-        without_aot: take AOTAutograd away from a program that calls it.
-    """
-    for module, name, kind in _OTHERS:
-        owner = sys.modules.get(module) or _import(module)
-        original = getattr(owner, name, None)
-        if original is not None:
-            plain = _plain if without_aot and name in _AOT else None
-            setattr(owner, name, _noting(original, kind, entries, plain))
-    fake = sys.modules.get("torch._subclasses.fake_tensor") or _import("torch._subclasses.fake_tensor")
-    mode = getattr(fake, "FakeTensorMode", None)
-    if mode is not None:
-        mode.__init__ = _noting(mode.__init__, "fake-tensor", entries)
-
-
-def _plain(function: Any = None, *_: Any, **options: Any) -> Any:
-    """What stands for `aot_function` and `aot_module` without the compiler."""
-    return function if function is not None else options.get("fn", options.get("mod"))
-
-
-def _noting(original: Any, kind: str, entries: Entries, instead: Any = None) -> Any:
-    """The function, noting a call that does not come from torch, which goes to `instead` if that is given."""
-
-    @functools.wraps(original)
-    def noted(*args: Any, **options: Any) -> Any:
-        if inside_torch(sys._getframe(1).f_code.co_filename):
-            return original(*args, **options)
-        entries.enter(kind)
-        return (instead or original)(*args, **options)
-
-    return noted
-
-
-def _import(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except Exception:
-        return None
 
 
 class HandledExceptions:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pt2bugs.case.words import Outcome
 from pt2bugs.triage.identity import Identity
-from pt2bugs.triage.ladder import LAYERS, NO_DECOMPOSITION, TORCHS_COMPILERS, Ladder
+from pt2bugs.triage.ladder import LAYERS, NO_AOT_INDUCTOR, NO_DECOMPOSITION, TORCHS_COMPILERS, Ladder
 from pt2bugs.triage.program import Program, expects_exception
 from pt2bugs.triage.reproduce import Reproduction
 from pt2bugs.triage.trial import Trial
@@ -25,7 +25,10 @@ _TRITON = re.compile(r"^triton\.|[Tt]riton|OutOfResources")
 _BACKEND_FAILURE = re.compile(
     r"BackendCompilerFailed$|InductorError$|LoweringException$|CppCompileError$|MissingOperator\w+$|CUDACompileError$"
 )
-_COUNTS_COMPILATIONS = re.compile(r"(?i)re-?compil|compiled? \d+ times|compilations?\b|frame_count|cache.?(size|limit)")
+_COUNTS_COMPILATIONS = re.compile(
+    r"(?i)re-?compil|compiled? \d+ times|compilations?\b|frame_count|cache.?(size|limit)"
+    r"|\bcache.?(hit|miss)|\b(hits?|miss(es)?)\b.*\bcache"
+)
 _COUNTS_BREAKS = re.compile(r"(?i)graph.?breaks?|op_count|graphs? (?:was|were) captured|fullgraph")
 _MEASURES_MEMORY = re.compile(r"(?i)\balive\b|\bleak|\bmemory\b|refcount|weakref")
 _WANTS_ERROR = re.compile(
@@ -212,6 +215,8 @@ def component_of(identity: Identity, trial: Trial, ladder: Ladder) -> tuple[str,
     if is_own_backend(first):
         return "backend", f"only the program's own backend {first} shows it"
     named = _by_frame(frames[:2])
+    if ladder.heals(NO_AOT_INDUCTOR):
+        return "aot-inductor", "the exported program passes, the package that AOTInductor makes of it does not"
     if ladder.heals(TORCHS_COMPILERS):
         return "backend", "AOTAutograd passes with torch's compilers, and fails with those of the program"
     if named in _REFINING.get(first, ()):

@@ -26,6 +26,9 @@ EXPORTS: Mapping[str, Mapping[str, Any]] = {
 }
 NO_EXPORT: Mapping[str, Mapping[str, Any]] = {"no_export": {"backend": "none", "export": "none"}}
 """Below the rungs of export: every module runs once, as it is, where it would be exported."""
+NO_AOT_INDUCTOR = "no_aot_inductor"
+BELOW: Mapping[str, Mapping[str, Any]] = {**NO_EXPORT, NO_AOT_INDUCTOR: {"aot_inductor": "none"}}
+"""Also below Inductor where it compiles ahead of time: the exported program runs instead of the package."""
 _DYNAMO = "torch._dynamo.config."
 _INDUCTOR = "torch._inductor.config."
 SHAPES: Mapping[str, Mapping[str, Any]] = {
@@ -142,7 +145,8 @@ class Climber:
         if "compile" not in entered and "export" in entered:
             for rung in LAYERS:
                 self._skip(rung, "the program compiles nothing, it exports")
-            self._climb_exports()
+            if "aot-inductor" not in entered or not self._climb_aot_inductor():
+                self._climb_exports()
             return ladder
         if "compile" not in entered and "export" not in entered:
             return self._without_compile()
@@ -191,6 +195,16 @@ class Climber:
         self.ladder.first_failing = "none"
         return self.ladder
 
+    def _climb_aot_inductor(self) -> bool:
+        """Whether an exported program passes, and what AOTInductor makes of it does not."""
+        self._try(NO_AOT_INDUCTOR, BELOW[NO_AOT_INDUCTOR])
+        if not self.ladder.heals(NO_AOT_INDUCTOR):
+            return False
+        self.ladder.first_failing, self.ladder.below = LAYERS[-1], NO_AOT_INDUCTOR
+        at = next(index for index, step in enumerate(self.ladder.steps) if step.rung == LAYERS[-1])
+        self.ladder.steps[at] = Step(LAYERS[-1], self._found.identity, same=True, trial=self._found.trial)
+        return True
+
     def _climb_exports(self) -> None:
         for rung, redirect in NO_EXPORT.items():
             # The module is not what an export gives back, so a comparison may fail there for reasons of its own.
@@ -202,6 +216,8 @@ class Climber:
             step = self._try(rung, redirect)
             if step.same and self.ladder.first_failing in ("", "none"):
                 self.ladder.first_failing = rung
+        self._skip("fullgraph", "an export has one graph")
+        self._try("dynamo_disabled", {**EXPORTS.get(self.ladder.first_failing, {}), **SHAPES["dynamo_disabled"]})
         if not self.ladder.first_failing:
             # Neither setting alone: the program may need both, as one that exports twice.
             self.ladder.steps.append(Step("export", self._found.identity, same=True, trial=self._found.trial))

@@ -19,7 +19,7 @@ from pt2bugs.engine.client import EngineError
 from pt2bugs.files import write_text
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.identity import Identity
-from pt2bugs.triage.ladder import EXPORTS, LAYERS, NO_EXPORT, Ladder
+from pt2bugs.triage.ladder import BELOW, EXPORTS, LAYERS, Ladder
 from pt2bugs.triage.program import Program
 from pt2bugs.triage.program_parts import without_empty_names, without_handlers, without_idle_statements, without_main
 from pt2bugs.triage.reproduce import Reproduction
@@ -101,8 +101,8 @@ def _redirects(ladder: Ladder) -> tuple[dict[str, Any], dict[str, Any] | None]:
         at = {"backend": first}
     elif first in EXPORTS:
         at = dict(EXPORTS[first])
-    below = dict(NO_EXPORT[ladder.below]) if ladder.below in NO_EXPORT else {"backend": ladder.below}
-    return at, below if ladder.below else None
+    below = BELOW.get(ladder.below, {"backend": ladder.below})
+    return at, dict(below) if ladder.below else None
 
 
 def minimize(

@@ -62,6 +62,8 @@ def expects_exception(source: str, line: int) -> bool:
     for node in ast.walk(ast.parse(source)):
         for block in (getattr(node, "body", None), getattr(node, "orelse", None)):
             for index, one in enumerate(block if isinstance(block, list) else ()):
+                while isinstance(one, (ast.With, ast.AsyncWith)):
+                    one = one.body[-1]
                 if not isinstance(one, ast.Try) or not one.handlers:
                     continue
                 leave = all(isinstance(handler.body[-1], _LEAVING) for handler in one.handlers)
