@@ -12,7 +12,7 @@ import pytest
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.words import Outcome
 from pt2bugs.triage.budget import Budget
-from pt2bugs.triage.classify import Classification, classify
+from pt2bugs.triage.classify import Classification, classify, operator_of
 from pt2bugs.triage.hand_over import case_text, pattern_of
 from pt2bugs.triage.hand_over import test_text as unit_test_text
 from pt2bugs.triage.identity import Identity
@@ -25,6 +25,7 @@ from pt2bugs.triage.program_parts import (
     without_idle_statements,
     without_main,
 )
+from pt2bugs.triage.report import artifact_lines
 from pt2bugs.triage.reproduce import Oracle, Reproduction
 from pt2bugs.triage.since_when import alike, since_when
 from pt2bugs.triage.trial import Trial
@@ -275,6 +276,29 @@ def test_an_export_breaks_no_graph() -> None:
         found = Reproduction(Trial(seen, entered=entered), refused, 1, 1, Oracle())
         said = classify(Program(Path("p.py"), "pass\n"), found, Ladder([Step("export", refused, same=True)], "export"))
         assert said.symptom == symptom
+
+
+@pytest.mark.parametrize(
+    ("node", "operator"),
+    [
+        ("bmm", "aten.bmm"),
+        ("index_put_1", "aten.index_put"),
+        ("_softmax_default_2", "aten._softmax"),
+        ("getitem_3", ""),
+    ],
+)
+def test_the_operator_that_the_bisector_names(node: str, operator: str) -> None:
+    wrong = Identity(Outcome.WRONG, "AssertionError", "2 is not 3")
+    found = Reproduction(Trial(Observation(Outcome.WRONG)), wrong, 1, 1, Oracle())
+    assert operator_of(found, Ladder(pass_=f"lowerings, application 3 of 3: {node}")) == operator
+
+
+def test_artifacts_are_told_by_where_to_begin() -> None:
+    pages = [f"artifacts/tlparse/pages/{name}" for name in ("a.json", "b.txt", "index.html")]
+    assert artifact_lines(["artifacts/logs/torch_logs.txt", *pages]) == [
+        "- `artifacts/logs/torch_logs.txt`",
+        "- `artifacts/tlparse/pages/index.html`, and 2 more files in `artifacts/tlparse/`",
+    ]
 
 
 def test_a_rung_below_that_fails_otherwise() -> None:

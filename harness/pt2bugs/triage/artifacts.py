@@ -27,6 +27,8 @@ from pt2bugs.triage.trial import Laboratory
 MAX_FILE = 100_000
 """Characters kept of a file, its head and its tail."""
 MAX_TOTAL = 3_000_000
+TLPARSE_S = 120.0
+"""Seconds for a trace to be rendered."""
 MAX_FILES = 60
 _TEXT = {".py", ".txt", ".log", ".cpp", ".h", ".json", ".html", ".ttir", ".cu", ".dot", ""}
 
@@ -95,7 +97,7 @@ def gather(
             if plan.name == "minifier":
                 _run_launchers(lab, Path(scratch))
             if plan.name == "tlparse":
-                problem = _render(Path(scratch))
+                problem = _render(Path(scratch), budget.cap(TLPARSE_S))
             found = list(_keep(lab, program, Path(scratch), folder / plan.name, MAX_TOTAL - _size(kept)))
         if problem and (not found or plan.name == "tlparse"):
             missing.append(f"{plan.name}: {problem}")
@@ -132,7 +134,7 @@ def _run_launchers(lab: Laboratory, scratch: Path) -> None:
         lab.run(launcher, env={"TORCH_COMPILE_DEBUG_DIR": str(scratch)}, fresh=True)
 
 
-def _render(scratch: Path) -> str:
+def _render(scratch: Path, seconds: float) -> str:
     """Have tlparse make pages of a trace, in its place; what is wrong, if it cannot."""
     traces = sorted(scratch.glob("*.log"))
     if not traces:
@@ -142,10 +144,13 @@ def _render(scratch: Path) -> str:
     if program is None:
         return "it is not installed: pip install 'pt2bugs[triage]'; the raw trace is kept"
     pages = scratch / "pages"
-    done = subprocess.run(
-        [program, str(traces[0]), "-o", str(pages), "--no-browser"], capture_output=True, text=True, check=False,
-        stdin=subprocess.DEVNULL, timeout=120,
-    )  # fmt: skip
+    command = [program, str(traces[0]), "-o", str(pages), "--no-browser"]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, timeout=seconds
+        )
+    except subprocess.TimeoutExpired:
+        return f"it was not done with the trace after {seconds:.0f} s; the raw trace is kept"
     if not (pages / "index.html").exists():
         return (done.stderr.strip().splitlines() or ["it wrote no page"])[-1][:200]
     for trace in traces:

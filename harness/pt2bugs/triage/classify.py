@@ -38,6 +38,8 @@ _WANTS_ERROR = re.compile(
 )
 _COMPARES_TENSORS = re.compile(r"Tensor-likes are not|Scalars are not|Expected .* but got|The values for attribute")
 _OPERATOR = re.compile(r"\b((?:torch\.ops\.)?(?:aten|prims|prim|inductor|quantized)(?:\.|::)\w+(?:\.\w+)?)\b")
+_LOWERED = re.compile(r"^lowerings, [^:]*: (?!getitem)(_*[a-z]\w*?)(?:_(?:default|tensor|scalar))?(?:_\d+)?$")
+"""What torch's bisector says of a lowering: the name of a node, which is that of its operator, and a number."""
 
 FRAMES = (
     (re.compile(r"torch/_subclasses/"), "fake-tensor"),
@@ -266,6 +268,8 @@ def _statement(program: Program, lines: tuple[int, ...]) -> str:
 
 def operator_of(found: Reproduction, ladder: Ladder) -> str:
     """The operator that the failure, the traceback or torch's bisector names; empty if none does."""
+    if lowered := _LOWERED.search(ladder.pass_):
+        return f"aten.{lowered[1]}"
     for text in (ladder.pass_, found.identity.message, found.trial.text):
         if match := _OPERATOR.search(text):
             return match[1].removeprefix("torch.ops.").replace("::", ".")

@@ -258,9 +258,25 @@ def _tried(triage: Triage, folder: Path) -> list[str]:
             f"- `{triage.handed.case.name}`: a case for the corpus",
             f"- `{triage.handed.test.name}`: a unit test; it belongs to `{belongs}` (beside torch it needs expecttest)",
         ]
-    lines += [f"- `{_relative(path, folder)}`" for path in triage.artifacts]
+    lines += artifact_lines([_relative(path, folder) for path in triage.artifacts])
     lines += [f"- {note}" for note in triage.notes]
     return lines or ["Nothing beside the above."]
+
+
+def artifact_lines(paths: list[str]) -> list[str]:
+    """A line for each kind of artifact: where a reader begins, and how much more there is."""
+    kinds: dict[str, list[str]] = {}
+    for path in paths:
+        kinds.setdefault("/".join(path.split("/")[:2]), []).append(path)
+    lines = []
+    for kind, files in kinds.items():
+        first = next((path for name in _BEGIN for path in files if path.endswith(f"/{name}")), files[0])
+        more = f", and {len(files) - 1} more files in `{kind}/`" if len(files) > 2 else ""
+        lines += [f"- `{path}`{more}" for path in ([first] if more else files)]
+    return lines
+
+
+_BEGIN = ("index.html", "repro.py", "output_code.py")
 
 
 def _relative(path: Path, folder: Path) -> str:
