@@ -63,3 +63,9 @@ def test_code_that_looks_like_a_secret_hides_none() -> None:
         f"password = '{REDACTED}'",
         f"url = 'https://me:{REDACTED}@example.org'",
     ]
+
+
+def test_a_long_word_takes_linear_time() -> None:
+    """Tried from each of its letters on, this one would take hours."""
+    word = "a" * 300_000
+    assert redact(f"{word} password='open sesame'", {}) == f"{word} password='{REDACTED}'"

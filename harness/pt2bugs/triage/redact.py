@@ -15,7 +15,7 @@ _FORMATS = re.compile(
     r"""(?x)
     \b(?:gh[pousr]_[A-Za-z0-9]{20,} | github_pat_\w{20,} | glpat-[\w-]{16,} | hf_[A-Za-z0-9]{16,}
        | sk-[\w-]{16,} | xox[abprs]-[\w-]{10,} | (?:AKIA|ASIA)[A-Z0-9]{16} | AIza[\w-]{30,}
-       | eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]+ | pypi-[\w-]{20,})
+       | (?<!-)eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]+ | pypi-[\w-]{20,})
     | -----BEGIN[ ][A-Z ]*PRIVATE[ ]KEY-----.*?(?:-----END[ ][A-Z ]*PRIVATE[ ]KEY-----|\Z)
     """,
     re.DOTALL,
@@ -24,7 +24,7 @@ _IN_URL = re.compile(r"(://[^/\s:@]*):[^/\s@]+@")
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9+/_.=~-]{12,}")
 _NAMED = re.compile(
     r"""(?ix)
-    (?P<name>[\w-]*(?:token|secret|password|passwd|passphrase|credential|api_?key|access_?key|private_?key|authorization
+    (?<![\w-])(?P<name>[\w-]*(?:token|secret|password|passwd|passphrase|credential|api_?key|access_?key|private_?key|authorization
       |cookie))
     (?P<between>['"]?\]?\s*(?::\s*[\w.]+(?:\s*\|\s*[\w.]+)*\s*(?==))?[=:]\s*\(?\s*|['"]\s*,\s*)
     (?P<prefix>(?:[rbfu]{1,2}(?=['"]))?)
