@@ -133,7 +133,7 @@ def triage(lab: Laboratory, case: Case, check_name: str, backend: str) -> dict[s
         "component": case.component,
         "symptom": case.symptom,
     }
-    lab.budget, lab.timeout_s = Budget(10), min(60.0, case.timeout)
+    lab.budget, lab.timeout_s = Budget(15), min(120.0, case.timeout)
     with tempfile.TemporaryDirectory() as folder:
         for asked in dict.fromkeys(("inductor", backend)):
             given = {"device": "cpu", "backend": asked}
@@ -169,7 +169,7 @@ def measure(options: argparse.Namespace) -> None:
     rows = [row for row in failing(options.torch, options.results / "cells.csv") if not cases[row["case"]].extra]
     rows = [row for row in rows if not options.only or row["case"] in options.only]
     rows = [row for row in rows if (row["case"], row["check"]) not in done][: options.limit]
-    with laboratory(options.python_exe, Budget(10), 60.0, ()) as lab:
+    with laboratory(options.python_exe, Budget(15), 120.0, ()) as lab:
         _measure(lab, cases, rows, options.output)
 
 

@@ -238,6 +238,13 @@ def test_printing_another_text(bench: Bench) -> None:
     assert "does not fail" not in (bench.out / "report.md").read_text()
 
 
+def test_a_text_that_varies_is_not_compared(bench: Bench) -> None:
+    path = bench.program("import time, torch\ntorch.compile(len)\nprint('it took', time.perf_counter_ns())\n")
+    code, out, _ = bench.triage(str(path), "--compare-output", "--times", "1")
+    assert code == 0
+    assert "what it prints was not compared: it differs from run to run" in out
+
+
 def test_what_shows_without_the_compiler_too_is_another_failure(bench: Bench) -> None:
     """No layer refuses; the value differs from AOTAutograd on, so that one is the layer."""
     path = bench.program("""

@@ -374,3 +374,7 @@ def test_an_upgrade_that_prints_otherwise(
     assert _search(path, pythons, ["2.90.0", "2.91.0", "2.94.0"]) == [
         "It prints another text (line 2 is 'True', not 'False') since torch 2.91.0; torch 2.90.0 does not."
     ]
+    path.write_text(f"{PROGRAM.replace('double', 'twice')}\nimport time\nprint(time.perf_counter_ns())\n")
+    passes, varies = _search(path, pythons, ["2.90.0", "2.91.0"])
+    assert passes.startswith("It passes on torch 2.90.0, 2.91.0, prints another text in each run, and takes ")
+    assert varies.startswith("What it prints differs from run to run (line ")

@@ -68,6 +68,7 @@ class Reproduction:
     failed: int
     runs: int
     oracle: Oracle
+    note: str = ""
 
     @property
     def is_failure(self) -> bool:
@@ -99,11 +100,9 @@ def reproduce(
             f"{program.path.name}: never enters the compiler (no torch.compile, export, make_fx or fake tensors) "
             f"and ends with {first.observation.summary}"
         )
-    oracle = Oracle(counts_caught=first.is_caught or first.outcome is Outcome.PASS)
+    oracle, note = Oracle(counts_caught=first.is_caught or first.outcome is Outcome.PASS), ""
     if compare_output:
-        plain = lab.run(program.path, {"backend": "none"}, stdout=True)
-        if plain.outcome is Outcome.PASS:
-            oracle = Oracle(plain.stdout, oracle.counts_caught)
+        oracle, note = comparing(lab, program, first, oracle)
     identity, trial, failed, runs = oracle.identity(first), first, 0, 0
     failed, runs = int(identity.is_failure), 1
     slow = first.seconds > lab.budget.left_s / 10
@@ -114,7 +113,22 @@ def reproduce(
         if found.is_failure and not identity.is_failure:
             identity, trial = found, again
         failed += int(found.is_failure and found.is_same(identity))
-    return Reproduction(trial, identity, failed, runs, oracle)
+    return Reproduction(trial, identity, failed, runs, oracle, note)
+
+
+def comparing(lab: Laboratory, program: Program, first: Trial, oracle: Oracle) -> tuple[Oracle, str]:
+    """The oracle that also compares what is printed, if that is the same in two runs without the compiler; else why.
+
+    Raises:
+        EngineError: the engine cannot be started.
+    """
+    plain, again = (lab.run(program.path, {"backend": "none"}, stdout=True) for _ in range(2))
+    if plain.outcome is not Outcome.PASS:
+        return oracle, "what it prints was not compared: without the compiler it fails"
+    if plain.stdout != again.stdout and first.stdout != plain.stdout:
+        varies = first_difference(plain.stdout, again.stdout)
+        return oracle, f"what it prints was not compared: it differs from run to run without the compiler ({varies})"
+    return Oracle(plain.stdout, oracle.counts_caught), ""
 
 
 def refuse(program: Program, trial: Trial, lab: Laboratory) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from pt2bugs.errors import Pt2bugsError
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.identity import Identity
 from pt2bugs.triage.program import Program
-from pt2bugs.triage.reproduce import Oracle, first_difference, refuse
+from pt2bugs.triage.reproduce import Oracle, comparing, first_difference, refuse
 from pt2bugs.triage.trial import Trial, laboratory
 
 SLOWER = 3.0
@@ -58,6 +58,8 @@ class Releases:
     bad: list[str] = field(default_factory=list)
     changes: dict[str, str] = field(default_factory=dict)
     """What a release on which it passes does otherwise than the oldest one."""
+    varies: str = ""
+    """What of the text that it prints differs from run to run on one release; then no text is compared."""
 
     @property
     def introduced(self) -> Transition[str] | None:
@@ -95,6 +97,8 @@ class Releases:
             told.append(f"{self.about} on every release that can say, {asked[0]} to {asked[-1]}.")
         if not self.bad:
             told += self._all_pass()
+        if self.varies:
+            told.append(f"What it prints differs from run to run ({self.varies}), so it was not compared.")
         return told
 
     def _all_pass(self) -> list[str]:
@@ -105,6 +109,7 @@ class Releases:
         if ran:
             seconds = sorted(trials[name].seconds for name in ran)
             prints = "prints the same text on each" if any(one.stdout for one in trials.values()) else "prints nothing"
+            prints = "prints another text in each run" if self.varies else prints
             same = f", {prints}, and takes {seconds[0]:.1f} to {seconds[-1]:.1f} s" if len(ran) > 1 else ""
             told.append(f"It passes on torch {', '.join(ran)}{same}.")
         for name in self.names:
@@ -191,7 +196,7 @@ def _ask(
             refuse(program, trial, lab)
             oracle = Oracle()
             if compare_output and trial.outcome is Outcome.PASS:
-                oracle = Oracle(lab.run(program.path, {"backend": "none"}, stdout=True).stdout)
+                oracle, _ = comparing(lab, program, trial, oracle)
     except (EngineError, Pt2bugsError) as error:
         return Answer(name, None, nothing, str(error).splitlines()[0])
     return Answer(name, trial, oracle.identity(trial))
@@ -236,12 +241,15 @@ def _by_change(found: Releases, names: Sequence[str], ask: Callable[[str], Answe
     def state(answer: Answer) -> State:
         if answer.trial is None or base is None:
             return State.UNKNOWN
-        change = change_of(base, answer.trial)
-        if change and answer.trial.stdout == base.stdout:
-            again = ask(answer.release)
-            if again.trial is not None and again.trial.seconds < answer.trial.seconds:
-                found.answers[answer.release] = again
-                change = change_of(base, again.trial) if again.trial.outcome is Outcome.PASS else change
+        change = change_of(base, answer.trial, text=not found.varies)
+        again = ask(answer.release).trial if change else None
+        if again is not None and again.outcome is Outcome.PASS:
+            if again.stdout != answer.trial.stdout:
+                found.varies = first_difference(answer.trial.stdout, again.stdout)
+                found.changes.clear()
+            better = min(again, answer.trial, key=lambda trial: trial.seconds)
+            found.answers[answer.release] = replace(answer, trial=better)
+            change = change_of(base, better, text=not found.varies)
         if change:
             found.changes[answer.release] = change
         return State.BUG if change else State.NO_BUG
@@ -249,9 +257,13 @@ def _by_change(found: Releases, names: Sequence[str], ask: Callable[[str], Answe
     return state
 
 
-def change_of(base: Trial, other: Trial) -> str:
-    """What a release does otherwise than another on which the program passes, too; empty if nothing."""
-    if base.stdout != other.stdout:
+def change_of(base: Trial, other: Trial, *, text: bool = True) -> str:
+    """What a release does otherwise than another on which the program passes, too; empty if nothing.
+
+    Args:
+        text: whether what it prints is compared.
+    """
+    if text and base.stdout != other.stdout:
         return f"it prints another text ({first_difference(base.stdout, other.stdout)})"
     if other.seconds > max(_MIN_SLOW_S, SLOWER * base.seconds):
         return f"it takes {other.seconds:.1f} s, {other.seconds / max(base.seconds, 0.01):.1f} times as long"

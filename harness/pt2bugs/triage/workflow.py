@@ -81,6 +81,7 @@ def triage(program: Program, settings: Settings) -> Triage:
             result.notes += [
                 f"the import of {name}, which is not installed and not used, was left out" for name in dropped
             ]
+            result.notes += [found.note] if found.note else []
             if found.is_failure:
                 _examine(lab, program, result, settings, budget)
             else:
