@@ -6,6 +6,7 @@ without secrets.
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -45,6 +46,11 @@ LOGS = {
     "memory": "graph_code,aot_graphs",
 }
 """TORCH_LOGS for each class."""
+REPRO = "repro.py"
+_FOLDER_OF_RUN = re.compile(
+    r"os\.environ\['(TORCHINDUCTOR_CACHE_DIR|TRITON_CACHE_DIR|TORCH_COMPILE_DEBUG_DIR|_TORCH\w+)'\]"
+)
+_SAVE_DIR = re.compile(r"save_dir='[^']*'")
 TRACEBACK = "traceback"
 """The run whose traceback is kept: where Dynamo raises an error once more it leaves its own frames out, else."""
 _DYNAMIC = "dynamic"
@@ -96,6 +102,7 @@ def gather(
                 write_text(Path(scratch) / "traceback.txt", trial.text)
             if plan.name == "minifier":
                 _run_launchers(lab, Path(scratch))
+                settle_repro(Path(scratch))
             if plan.name == "tlparse":
                 problem = _render(Path(scratch), budget.cap(TLPARSE_S))
             found = list(_keep(lab, program, Path(scratch), folder / plan.name, MAX_TOTAL - _size(kept)))
@@ -132,6 +139,21 @@ def _run_launchers(lab: Laboratory, scratch: Path) -> None:
     """Run what the first run left to be run: it minifies the graph and writes `repro.py`."""
     for launcher in sorted(scratch.rglob("minifier_launcher.py"))[:1]:
         lab.run(launcher, env={"TORCH_COMPILE_DEBUG_DIR": str(scratch)}, fresh=True)
+
+
+def settle_repro(scratch: Path) -> None:
+    """Leave of the minifier's checkpoints the smallest, as `repro.py`: a program that runs anywhere.
+
+    Each is named after the number of its nodes, and has the folders of the run that it was made in.
+    """
+    checkpoints = [path for path in scratch.rglob("checkpoints/*.py") if path.stem.isdigit()]
+    if not checkpoints:
+        return
+    lines = min(checkpoints, key=lambda path: int(path.stem)).read_text(encoding="utf-8").splitlines()
+    text = "\n".join(line for line in lines if not _FOLDER_OF_RUN.match(line)) + "\n"
+    write_text(scratch / REPRO, _SAVE_DIR.sub("save_dir=None", text))
+    for path in checkpoints:
+        path.unlink()
 
 
 def _render(scratch: Path, seconds: float) -> str:
