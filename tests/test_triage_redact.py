@@ -33,6 +33,8 @@ def test_known_formats_are_redacted_wherever_they_stand(secret: str) -> None:
         ('os.environ.setdefault("HUB_TOKEN", "open sesame")', f'os.environ.setdefault("HUB_TOKEN", "{REDACTED}")'),
         ('api_key: str | None = "open sesame"', f'api_key: str | None = "{REDACTED}"'),
         ("password = (b'open sesame')", f"password = (b'{REDACTED}')"),
+        (r'{"code": "login(token=\"open sesame\")"}', rf'{{"code": "login(token=\"{REDACTED}\")"}}'),
+        ("login(token=&quot;open sesame&quot;, x)", f"login(token=&quot;{REDACTED}&quot;, x)"),
         ('names = ["token", "sentence"]', 'names = ["token", "sentence"]'),
         ("num_tokens = 5", "num_tokens = 5"),
         ("token = batch[0]", "token = batch[0]"),

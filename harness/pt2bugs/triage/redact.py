@@ -22,13 +22,15 @@ _FORMATS = re.compile(
 )
 _IN_URL = re.compile(r"(://[^/\s:@]*):[^/\s@]+@")
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9+/_.=~-]{12,}")
+_QUOTE = r"""(?:\\*['"]|&(?:quot|\#x27|\#39|\#34);)"""
+"""A quotation mark, as it stands in a program, in a string of JSON, and in HTML."""
 _NAMED = re.compile(
-    r"""(?ix)
-    (?<![\w-])(?P<name>[\w-]*(?:token|secret|password|passwd|passphrase|credential|api_?key|access_?key|private_?key|authorization
-      |cookie))
-    (?P<between>['"]?\]?\s*(?::\s*[\w.]+(?:\s*\|\s*[\w.]+)*\s*(?==))?[=:]\s*\(?\s*|['"]\s*,\s*)
-    (?P<prefix>(?:[rbfu]{1,2}(?=['"]))?)
-    (?P<value>'[^'\n]{6,}' | "[^"\n]{6,}" | [^\s'",;()\[\]{}]{8,})
+    rf"""(?ix)
+    (?<![\w-])(?P<name>[\w-]*(?:token|secret|password|passwd|passphrase|credential|api_?key|access_?key|private_?key
+      |authorization|cookie))
+    (?P<between>{_QUOTE}?\]?\s*(?::\s*[\w.]+(?:\s*\|\s*[\w.]+)*\s*(?==))?[=:]\s*\(?\s*|{_QUOTE}\s*,\s*)
+    (?P<prefix>(?:[rbfu]{{1,2}}(?={_QUOTE}))?)
+    (?:(?P<quote>{_QUOTE})(?P<quoted>(?:(?!(?P=quote))[^\n]){{6,}})(?P=quote) | (?P<bare>[^\s'",;()\[\]{{}}]{{8,}}))
     """
 )
 """A name and its value: assigned (annotated or not), an item, a keyword, or behind a comma where a variable is set."""
@@ -51,17 +53,14 @@ def _without_values(text: str, environ: Mapping[str, str]) -> str:
 
 
 def _named(found: re.Match[str]) -> str:
-    value = found["value"]
-    quoted = value[0] in "'\""
-    inner = value[1:-1] if quoted else value
+    quote, inner = found["quote"] or "", found["quoted"] or found["bare"]
     if REDACTED in inner or ("," in found["between"] and not re.search(r"[A-Z]_[A-Z]+$", found["name"])):
         return found[0]
     # A bare word behind `token:` is more often code than a secret; one with digits and letters, or behind an
     # environment variable's name, is one.
     mixed = bool(re.search(r"\d", inner)) and bool(re.search(r"[A-Za-z]", inner)) and not re.search(r"[.(\[]", inner)
-    if quoted or mixed or (found["name"].isupper() and found["between"] == "="):
-        hidden = f"{value[0]}{REDACTED}{value[0]}" if quoted else REDACTED
-        return f"{found['name']}{found['between']}{found['prefix']}{hidden}"
+    if quote or mixed or (found["name"].isupper() and found["between"] == "="):
+        return f"{found['name']}{found['between']}{found['prefix']}{quote}{REDACTED}{quote}"
     return found[0]
 
 
