@@ -19,10 +19,12 @@ run_repro(mod, load_args, accuracy=True, command='run', save_dir='/another/run/c
 
 def test_the_smallest_graph_of_the_minifier_is_kept(tmp_path: Path) -> None:
     """The folders of the run in which it was made are gone by then."""
-    for run, nodes in (("run_1", 12), ("run_2", 9), ("run_2", 10)):
-        folder = tmp_path / run / "minifier" / "checkpoints"
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{nodes}.py").write_text(CHECKPOINT.format(nodes=nodes))
+    for folder, name, nodes in (
+        ("run_1/minifier", "12", 12), ("run_2/minifier", "10", 10), (".", "minified_9_nodes", 9),
+    ):  # fmt: skip
+        checkpoints = tmp_path / folder / "checkpoints"
+        checkpoints.mkdir(parents=True, exist_ok=True)
+        (checkpoints / f"{name}.py").write_text(CHECKPOINT.format(nodes=nodes))
     launcher = tmp_path / "run_1" / "minifier" / "minifier_launcher.py"
     launcher.write_text("pass")
     settle_repro(tmp_path)

@@ -14,9 +14,10 @@ from pt2bugs.case.words import Outcome
 from pt2bugs.cli import main
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.classify import classify
-from pt2bugs.triage.ladder import Climber
+from pt2bugs.triage.identity import Identity
+from pt2bugs.triage.ladder import INSIDE_AOT, NO_DECOMPOSITION, TORCHS_COMPILERS, Climber, Ladder, Step
 from pt2bugs.triage.program import load_program
-from pt2bugs.triage.reproduce import reproduce
+from pt2bugs.triage.reproduce import Oracle, Reproduction, reproduce
 from pt2bugs.triage.trial import Laboratory, laboratory
 
 
@@ -99,7 +100,7 @@ def test_a_program_that_calls_aotautograd_by_itself(tmp_path: Path, lab: Laborat
 
 
 def test_compilers_of_the_programs_own(tmp_path: Path, lab: Laboratory) -> None:
-    """They see the graphs of AOTAutograd, so that is the layer; with torch's compilers it passes."""
+    """They see the graphs of AOTAutograd, so that is the rung; with torch's compilers it passes."""
     path = tmp_path / "program.py"
     path.write_text(
         "import torch\nfrom functorch.compile import make_boxed_func\n"
@@ -109,11 +110,13 @@ def test_compilers_of_the_programs_own(tmp_path: Path, lab: Laboratory) -> None:
         "backend = aot_autograd(fw_compiler=forward, bw_compiler=backward)\n"
         "torch.compile(torch.sin, backend=backend)(torch.ones(2, requires_grad=True)).sum().backward()\n"
     )
-    program = load_program(path)
-    found = reproduce(lab, program, 1)
-    ladder = Climber(lab, program, found, lambda _: None).climb()
-    assert (ladder.first_failing, ladder.below) == ("aot_eager", "eager")
-    said = classify(program, found, ladder)
+    assert lab.run(path, {"backend": "eager"}).outcome is Outcome.PASS
+    assert lab.run(path, INSIDE_AOT[TORCHS_COMPILERS]).outcome is Outcome.PASS
+    shown = lab.run(path, {"backend": "aot_eager"})
+    assert (shown.outcome, shown.own_compilers) == (Outcome.RAISE, True)
+    steps = [Step("aot_eager", shown.identity, same=True), Step(TORCHS_COMPILERS, Identity(Outcome.PASS), same=False)]
+    found = Reproduction(shown, shown.identity, 1, 1, Oracle())
+    said = classify(load_program(path), found, Ladder(steps, "aot_eager"))
     assert (said.symptom, said.component) == ("backend-failure", "backend")
 
 
@@ -126,11 +129,12 @@ def test_a_decomposition_of_aotautograds_own_trace(tmp_path: Path, lab: Laborato
         "x = torch.tensor([[[[1.0, 2.0]]]])\n"
         "assert torch.equal(torch.compile(enlarge, backend='aot_eager')(x), enlarge(x))\n"
     )
-    program = load_program(path)
-    found = reproduce(lab, program, 1)
-    ladder = Climber(lab, program, found, lambda _: None).climb()
-    assert ladder.first_failing == "aot_eager"
-    assert classify(program, found, ladder).component == "decomposition"
+    shown = lab.run(path)
+    assert shown.outcome is Outcome.WRONG
+    assert lab.run(path, INSIDE_AOT[NO_DECOMPOSITION]).outcome is Outcome.PASS
+    steps = [Step("aot_eager", shown.identity, same=True), Step(NO_DECOMPOSITION, Identity(Outcome.PASS), same=False)]
+    found = Reproduction(shown, shown.identity, 1, 1, Oracle())
+    assert classify(load_program(path), found, Ladder(steps, "aot_eager")).component == "decomposition"
 
 
 def test_without_a_decomposition(tmp_path: Path, lab: Laboratory) -> None:

@@ -46,10 +46,11 @@ LOGS = {
     "memory": "graph_code,aot_graphs",
 }
 """TORCH_LOGS for each class."""
-REPRO = "repro.py"
+REPRO, REPRO_AFTER = "repro.py", "TORCHDYNAMO_REPRO_AFTER"
 _FOLDER_OF_RUN = re.compile(
     r"os\.environ\['(TORCHINDUCTOR_CACHE_DIR|TRITON_CACHE_DIR|TORCH_COMPILE_DEBUG_DIR|_TORCH\w+)'\]"
 )
+_NODES = re.compile(r"\d+")
 _SAVE_DIR = re.compile(r"save_dir='[^']*'")
 TRACEBACK = "traceback"
 """The run whose traceback is kept: where Dynamo raises an error once more it leaves its own frames out, else."""
@@ -101,6 +102,10 @@ def gather(
             if plan.name == TRACEBACK and trial.text:
                 write_text(Path(scratch) / "traceback.txt", trial.text)
             if plan.name == "minifier":
+                if not _launchers(Path(scratch)) and env[REPRO_AFTER] == "aot" and not budget.is_over:
+                    # The passes that Inductor runs before it compiles a graph are outside of what "aot" watches.
+                    talk(f"artifacts: {plan.name}, after Dynamo")
+                    trial = lab.run(program.path, redirect, env={**env, REPRO_AFTER: "dynamo"}, fresh=True)
                 _run_launchers(lab, Path(scratch))
                 settle_repro(Path(scratch))
             if plan.name == "tlparse":
@@ -124,11 +129,11 @@ def _plans(said: Classification, ladder: Ladder, *, is_raised_again: bool) -> It
     if symptom in _DEBUG_FOLDER and ladder.first_failing in ("inductor", "aot_eager_decomp_partition"):
         yield _Plan("debug", {"TORCH_COMPILE_DEBUG": "1", "TORCH_COMPILE_DEBUG_DIR": "@"})
     if (level := _MINIFIED.get(symptom)) and ladder.first_failing in LAYERS[1:]:
-        after = "aot" if ladder.first_failing in ("inductor", "aot_eager_decomp_partition") else "dynamo"
+        after = "aot" if ladder.first_failing == LAYERS[-1] else "dynamo"
         yield _Plan(
             "minifier",
             {
-                "TORCHDYNAMO_REPRO_AFTER": after,
+                REPRO_AFTER: after,
                 "TORCHDYNAMO_REPRO_LEVEL": level,
                 "TORCH_COMPILE_DEBUG_DIR": "@",
             },
@@ -137,8 +142,17 @@ def _plans(said: Classification, ladder: Ladder, *, is_raised_again: bool) -> It
 
 def _run_launchers(lab: Laboratory, scratch: Path) -> None:
     """Run what the first run left to be run: it minifies the graph and writes `repro.py`."""
-    for launcher in sorted(scratch.rglob("minifier_launcher.py"))[:1]:
-        lab.run(launcher, env={"TORCH_COMPILE_DEBUG_DIR": str(scratch)}, fresh=True)
+    for launcher in _launchers(scratch)[:1]:
+        # It writes where it stands, and a run stands in a folder that is gone after it.
+        program = scratch / "minify.py"
+        there = f"os.chdir({str(scratch)!r})"
+        write_text(program, f"import os, runpy\n{there}\nrunpy.run_path({str(launcher)!r}, run_name='__main__')\n")
+        lab.run(program, env={"TORCH_COMPILE_DEBUG_DIR": str(scratch)}, fresh=True)
+        program.unlink()
+
+
+def _launchers(scratch: Path) -> list[Path]:
+    return sorted(scratch.rglob("minifier_launcher.py"))
 
 
 def settle_repro(scratch: Path) -> None:
@@ -146,13 +160,13 @@ def settle_repro(scratch: Path) -> None:
 
     Each is named after the number of its nodes, and has the folders of the run that it was made in.
     """
-    checkpoints = [path for path in scratch.rglob("checkpoints/*.py") if path.stem.isdigit()]
-    if not checkpoints:
+    nodes = {path: int(found[0]) for path in scratch.rglob("checkpoints/*.py") if (found := _NODES.search(path.stem))}
+    if not nodes:
         return
-    lines = min(checkpoints, key=lambda path: int(path.stem)).read_text(encoding="utf-8").splitlines()
+    lines = min(nodes, key=lambda path: nodes[path]).read_text(encoding="utf-8").splitlines()
     text = "\n".join(line for line in lines if not _FOLDER_OF_RUN.match(line)) + "\n"
     write_text(scratch / REPRO, _SAVE_DIR.sub("save_dir=None", text))
-    for path in checkpoints:
+    for path in nodes:
         path.unlink()
 
 
