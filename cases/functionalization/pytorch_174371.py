@@ -41,7 +41,9 @@ def test_overlapping_write(device: str, backend: str) -> None:
         if "overlap" not in str(error):
             raise
     else:
-        assert not counters["stats"]["unique_graphs"], f"accepted a write to overlapping elements, gave {actual.tolist()}"
+        assert not counters["stats"]["unique_graphs"], (
+            f"accepted a write to overlapping elements, gave {actual.tolist()}"
+        )
 
 
 if __name__ == "__main__":
