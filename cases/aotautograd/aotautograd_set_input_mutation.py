@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/pull/111554"
+# fix = "https://github.com/pytorch/pytorch/pull/115769"
 # title = "set_ of a graph input to another input's storage"
 # component = "aotautograd"
 # symptom = "internal-error"

@@ -4,9 +4,11 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/pull/89532"
+# fix = "https://github.com/pytorch/pytorch/pull/100787"
 # title = "squeeze_ of an input and a write to it under dynamic shapes"
 # component = "aotautograd"
 # symptom = "wrong-result"
+# same-fix = "aotautograd_input_metadata_mutation"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 # demands = ["mutation", "dynamic-shapes"]

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/152022"
+# fix = "https://github.com/pytorch/pytorch/pull/185635"
 # title = "What standalone_compile made of a graph with trainable parameters cannot be saved"
 # component = "aotautograd"
 # symptom = "internal-error"

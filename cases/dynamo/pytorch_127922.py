@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/127922"
+# fix = "https://github.com/pytorch/pytorch/pull/149367"
 # title = "Compiled autograd gives a channels-last parameter a contiguous gradient"
 # component = "dynamo"
 # symptom = "wrong-result"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/142076"
+# fix = "https://github.com/pytorch/pytorch/pull/142075"
 # title = "Dynamo burns in that the result of an asynchronous redistribution must be waited for"
 # component = "dynamo"
 # symptom = "backend-failure"

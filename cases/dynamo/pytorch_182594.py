@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/182594"
+# fix = "https://github.com/pytorch/pytorch/pull/176742"
 # title = "A checkpointed function recompiles for keyword arguments that it never reads"
 # component = "dynamo"
 # symptom = "recompilation"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/193194"
+# fix = "https://github.com/pytorch/pytorch/pull/193254"
 # title = "A float attribute that two checkpointed calls read cannot be lifted under dynamic shapes"
 # component = "dynamo"
 # symptom = "internal-error"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/133529"
+# fix = "https://github.com/pytorch/pytorch/pull/137809"
 # title = "Dynamo passes ctx to the forward of an autograd.Function under vmap that has setup_context"
 # component = "functorch"
 # symptom = "internal-error"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/193279"
+# fix = "https://github.com/pytorch/pytorch/pull/193724"
 # title = "Compiled torch.func.grad ignores the backward of an autograd.Function"
 # component = "functorch"
 # symptom = "wrong-result"

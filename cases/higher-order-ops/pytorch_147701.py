@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/147701"
+# fix = "https://github.com/pytorch/pytorch/pull/143344"
 # title = "Compiled flex_attention gives its output the head size of the query"
 # component = "higher-order-ops"
 # symptom = "internal-error"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/121175"
+# fix = "https://github.com/pytorch/pytorch/pull/121478"
 # title = "Freezing packs a float64 weight for MKL's float32 linear"
 # component = "inductor"
 # symptom = "backend-failure"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/143144"
+# fix = "https://github.com/pytorch/pytorch/pull/143808"
 # title = "A frozen graph from the FX graph cache misses a weight that max-autotune packed"
 # component = "inductor"
 # symptom = "internal-error"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/157729"
+# fix = "https://github.com/pytorch/pytorch/pull/169697"
 # title = "quantize_per_tensor with scale and zero point in tensors is not traced"
 # component = "quantization"
 # symptom = "graph-break"
