@@ -46,11 +46,11 @@ def watch_others(entries: Notes, *, without_aot: bool, without_aot_inductor: boo
     if without_aot_inductor:
         instead |= _Uncompiled().functions
     for module, name, kind in _OTHERS:
-        owner = sys.modules.get(module) or import_or_none(module)
+        owner = import_or_none(module)
         original = getattr(owner, name, None)
         if original is not None:
             setattr(owner, name, _noting(original, kind, entries, instead.get(name)))
-    fake = sys.modules.get("torch._subclasses.fake_tensor") or import_or_none("torch._subclasses.fake_tensor")
+    fake = import_or_none("torch._subclasses.fake_tensor")
     mode = getattr(fake, "FakeTensorMode", None)
     if mode is not None:
         mode.__init__ = _noting(mode.__init__, "fake-tensor", entries)

@@ -158,7 +158,7 @@ def _redirect_compile(torch: Any, redirect: Mapping[str, Any], entries: Entries)
             entries.name_backend(options.get("backend", "inductor"))
 
         module_class.compile = compile_module
-    dynamo: Any = sys.modules.get("torch._dynamo") or import_or_none("torch._dynamo")
+    dynamo: Any = import_or_none("torch._dynamo")
     optimize = getattr(dynamo, "optimize", None)
     if optimize is not None:
 
@@ -271,7 +271,7 @@ def _unwrapped(function: Any) -> Any:
 
 
 def _redirect_export(redirect: Mapping[str, Any], entries: Entries) -> None:
-    export = sys.modules.get("torch.export") or import_or_none("torch.export")
+    export = import_or_none("torch.export")
     for name in ("export", "export_for_training", "draft_export"):
         original = getattr(export, name, None)
         if original is not None:
