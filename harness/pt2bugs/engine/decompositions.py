@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 
+from pt2bugs.engine.other_entries import import_or_none
+
 _NATIVE = ("CompositeImplicitAutograd", "CompositeExplicitAutograd", "CPU")
 """Where an operator's kernels in C++ stand."""
 
@@ -14,9 +16,8 @@ def remove(names: set[str]) -> list[str]:
     Returns:
         What of it this torch does not have, in words.
     """
-    try:
-        table = importlib.import_module("torch._inductor.decomposition").decompositions
-    except Exception:
+    table = getattr(import_or_none("torch._inductor.decomposition"), "decompositions", None)
+    if table is None:
         return ["torch._inductor.decomposition.decompositions"]
     found = [one for one in table if str(one) in names or str(one).rpartition(".")[0] in names]
     for operator in found:
