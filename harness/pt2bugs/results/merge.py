@@ -17,6 +17,7 @@ from pt2bugs.files import write_bytes
 from pt2bugs.results.journal import Warn, read_journal
 from pt2bugs.results.matrix import CellKey, cell_key, is_complete
 from pt2bugs.results.record import Record
+from pt2bugs.results.writer import all_journals
 
 Route = Callable[[Record], Path]
 """The folder, from the top of the results, for the lines of a file that lay in no journal folder."""
@@ -70,7 +71,7 @@ def merge(sources: Sequence[Path], output: Path, route: Route, warn: Warn) -> Me
     files = [file for source in sources for file in _journals(source, output, warn)]
     if not files:
         raise NothingSelected(f"nothing to merge: {', '.join(map(str, sources))} have no journal (*.jsonl)")
-    for file in _own(output):
+    for file in all_journals(output):
         for record in read_journal([file], warn):
             known.is_new(record, str(output))
             _note_backend(done, file.relative_to(output), record)
@@ -96,15 +97,11 @@ def _journals(source: Path, output: Path, warn: Warn) -> Iterator[tuple[Path, Pa
     if not source.exists():
         raise InputError(f"{source}: there is no such file or folder")
     found = sorted(source.rglob("*.jsonl")) if source.is_dir() else [source]
-    own = {path.resolve() for path in _own(output)}
+    own = {path.resolve() for path in all_journals(output)}
     regular = [path for path in found if path.is_file() and path.resolve() not in own]
     if not found:
         warn(f"{source}: has no journal (*.jsonl)")
     return ((source, path) for path in regular)
-
-
-def _own(output: Path) -> list[Path]:
-    return sorted([*output.glob("journal/*.jsonl"), *output.glob("backends/*/journal/*.jsonl")])
 
 
 def _place(path: Path) -> Path | None:

@@ -26,11 +26,15 @@ LARGE_JOURNALS = 20 << 20
 """Bytes of all journals of a results folder from which on the facts of a run are written once."""
 
 
+def all_journals(results: Path) -> list[Path]:
+    """The journals of a results folder, those of its backends too, in the order of their paths."""
+    return sorted([*results.glob("journal/*.jsonl"), *results.glob("backends/*/journal/*.jsonl")])
+
+
 def is_large(results: Path) -> bool:
     """Whether the journals of a results folder, those of its backends too, are that large together."""
     with contextlib.suppress(OSError):
-        journals = [*results.glob("journal/*.jsonl"), *results.glob("backends/*/journal/*.jsonl")]
-        return sum(path.stat().st_size for path in journals) > LARGE_JOURNALS
+        return sum(path.stat().st_size for path in all_journals(results)) > LARGE_JOURNALS
     return False
 
 
