@@ -55,6 +55,19 @@ def remembered(name: str, roots: Sequence[Path], files: Iterable[Path], make: Ca
     return answer
 
 
+def digest_of(text: str, named: Iterable[tuple[str, Path]]) -> bytes:
+    """Of a text, and of files, each by a name for it and its content; empty if one of them cannot be read."""
+    digest = hashlib.sha256(text.encode())
+    try:
+        for name, path in named:
+            data = path.read_bytes()
+            digest.update(f"\0{name}\0{len(data)}\0".encode("utf-8", "surrogateescape"))
+            digest.update(data)
+    except OSError:
+        return b""
+    return digest.digest()
+
+
 def _path(name: str, roots: Sequence[Path]) -> Path | None:
     """Where an answer is kept; None on a machine where the user has no folder."""
     try:
@@ -68,19 +81,12 @@ def _path(name: str, roots: Sequence[Path]) -> Path | None:
 
 def _digest(files: Iterable[Path]) -> bytes:
     """Of the files, by name and content, and of the programs that read them; empty if one cannot be read."""
-    digest = hashlib.sha256(f"{sys.version}\0{packaging.__version__}".encode())
     package = Path(__file__).parent
     programs = [Path(__file__)]
     for room in ("case", "results", "triage"):
         programs += package.glob(f"{room}/*.py")
-    try:
-        for path in [*sorted(programs), *files]:
-            data = path.read_bytes()
-            digest.update(f"\0{path}\0{len(data)}\0".encode("utf-8", "surrogateescape"))
-            digest.update(data)
-    except OSError:
-        return b""
-    return digest.digest()
+    named = [(str(path), path) for path in (*sorted(programs), *files)]
+    return digest_of(f"{sys.version}\0{packaging.__version__}", named)
 
 
 def _read(kept: Path | None, key: bytes) -> tuple[Any] | None:

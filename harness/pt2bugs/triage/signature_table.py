@@ -6,7 +6,6 @@ used. `pt2bugs match --update-signatures` writes it anew.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -18,6 +17,7 @@ from packaging.specifiers import SpecifierSet
 from pt2bugs.case.model import Bug
 from pt2bugs.case.words import Outcome
 from pt2bugs.files import write_bytes
+from pt2bugs.remembered import digest_of
 from pt2bugs.triage.signatures import KnownBug, Signature, Signatures
 
 FORMAT = 1
@@ -54,16 +54,8 @@ def table_path(results: Path) -> Path:
 
 def digest(roots: Sequence[Path], cases: Iterable[Path], journals: Iterable[Path]) -> str:
     """Of the case files, by their place in the corpus and content, and of the journals; empty if one cannot be read."""
-    seen = hashlib.sha256(f"{FORMAT}".encode())
     named = [(_name(path, roots), path) for path in cases] + [(path.name, path) for path in journals]
-    try:
-        for name, path in named:
-            data = path.read_bytes()
-            seen.update(f"\0{name}\0{len(data)}\0".encode("utf-8", "surrogateescape"))
-            seen.update(data)
-    except OSError:
-        return ""
-    return seen.hexdigest()
+    return digest_of(f"{FORMAT}", named).hex()
 
 
 def _name(path: Path, roots: Sequence[Path]) -> str:
