@@ -15,6 +15,7 @@ from pt2bugs.errors import InputError
 DEFAULT_TIMEOUT_S = 60.0
 MAX_TIMEOUT_S = 86_400.0
 DEFAULT_MEMORY_MIB = 4096
+_OPTIONAL_KEYS = ("device", "backend", "check", "error", "match", "frame", "output", "platform", "signal")
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,16 @@ class Bug:
                 text += f" {where} {pattern!r}"
         return text
 
+    def as_dict(self) -> dict[str, Any]:
+        """The entry for machines, without its line: `torch` and `outcome`, and of its other keys those that it has."""
+        return {
+            "torch": str(self.torch),
+            "outcome": str(self.outcome),
+            **{key: value for key in _OPTIONAL_KEYS if (value := getattr(self, key))},
+            **({"python": str(self.python)} if str(self.python) else {}),
+            **({"blocked": True} if self.blocked else {}),
+        }
+
 
 @dataclass(frozen=True)
 class Check:
@@ -172,20 +183,7 @@ class Case:
             "compiles": self.compiles,
             "guard": self.guard,
             "flaky": self.flaky,
-            "bugs": [_bug_as_dict(bug) for bug in self.bugs],
+            "bugs": [bug.as_dict() for bug in self.bugs],
             "doc": self.doc,
             "case_hash": self.hash,
         }
-
-
-_OPTIONAL = ("device", "backend", "check", "error", "match", "frame", "output", "platform", "signal")
-
-
-def _bug_as_dict(bug: Bug) -> dict[str, Any]:
-    return {
-        "torch": str(bug.torch),
-        "outcome": str(bug.outcome),
-        **{key: value for key in _OPTIONAL if (value := getattr(bug, key))},
-        **({"python": str(bug.python)} if str(bug.python) else {}),
-        **({"blocked": True} if bug.blocked else {}),
-    }

@@ -7,7 +7,6 @@ used. `pt2bugs match --update-signatures` writes it anew.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ from pt2bugs.triage.signatures import KnownBug, Signature, Signatures
 
 FORMAT = 1
 """Counted up when `signatures.py`, or what it asks, gives another answer for the same files."""
-_KEYS = tuple(one.name for one in fields(Bug))
 _SPECIFIERS = frozenset({"torch", "python"})
 
 
@@ -97,18 +95,13 @@ def _as_dict(known: KnownBug, roots: Sequence[Path]) -> dict[str, Any]:
         "case": known.id,
         "path": _name(known.path, roots),
         "group": known.group,
-        "entries": [_entry_as_dict(bug) for bug in known.entries],
+        "entries": [{**bug.as_dict(), "line": bug.line} for bug in known.entries],
         "signatures": sorted(
             [line, one.outcome, one.error_type, one.signal, sorted(one.words), one.places]
             for line, found in known.signatures.items()
             for one in found
         ),
     }
-
-
-def _entry_as_dict(bug: Bug) -> dict[str, Any]:
-    told = {key: getattr(bug, key) for key in _KEYS}
-    return {key: str(value) if key in _SPECIFIERS else value for key, value in told.items() if value}
 
 
 def _entry(told: dict[str, Any]) -> Bug:
