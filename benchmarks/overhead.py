@@ -62,14 +62,18 @@ def bare_fork(fork: Callable[[], int] = os.fork) -> float:
     return time.perf_counter() - began
 
 
+def page_faults() -> list[int]:
+    """The minor page faults so far of the children that ended, and of this process."""
+    return [resource.getrusage(who).ru_minflt for who in (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF)]
+
+
 def pages(run: Callable[[], float], count: int) -> str:
     """How many pages the child and its parent write to for the first time: medians of the minor page faults."""
     found = []
     for _ in range(count):
-        before = [resource.getrusage(who).ru_minflt for who in (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF)]
+        before = page_faults()
         run()
-        after = [resource.getrusage(who).ru_minflt for who in (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF)]
-        found.append([new - old for old, new in zip(before, after, strict=True)])
+        found.append([new - old for old, new in zip(before, page_faults(), strict=True)])
     child, parent = (statistics.median(column) for column in zip(*found, strict=True))
     return f"{child:.0f} and {parent:.0f}"
 
