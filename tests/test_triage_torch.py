@@ -13,12 +13,12 @@ import pytest
 from pt2bugs.case.words import Outcome
 from pt2bugs.cli import main
 from pt2bugs.triage.budget import Budget
-from pt2bugs.triage.classify import classify
+from pt2bugs.triage.classify import Classification, classify
 from pt2bugs.triage.identity import Identity
 from pt2bugs.triage.ladder import INSIDE_AOT, NO_DECOMPOSITION, TORCHS_COMPILERS, Climber, Ladder, Step
 from pt2bugs.triage.program import load_program
 from pt2bugs.triage.reproduce import Oracle, Reproduction, reproduce
-from pt2bugs.triage.trial import Laboratory, laboratory
+from pt2bugs.triage.trial import Laboratory, Trial, laboratory
 
 
 def triage(folder: Path, capsys: pytest.CaptureFixture[str], program: str, *arguments: str) -> dict[str, Any]:
@@ -85,6 +85,13 @@ def lab() -> Iterator[Laboratory]:
         yield opened
 
 
+def classified(path: Path, shown: Trial, passes: str) -> Classification:
+    """The class and component of a program that fails on the rung `aot_eager` and passes on the rung `passes`."""
+    steps = [Step("aot_eager", shown.identity, same=True), Step(passes, Identity(Outcome.PASS), same=False)]
+    found = Reproduction(shown, shown.identity, 1, 1, Oracle())
+    return classify(load_program(path), found, Ladder(steps, "aot_eager"))
+
+
 def test_a_program_that_calls_aotautograd_by_itself(tmp_path: Path, lab: Laboratory) -> None:
     """Without the compiler `aot_function` gives the function back: the layer is AOTAutograd, not "no compiler"."""
     path = tmp_path / "program.py"
@@ -114,9 +121,7 @@ def test_compilers_of_the_programs_own(tmp_path: Path, lab: Laboratory) -> None:
     assert lab.run(path, INSIDE_AOT[TORCHS_COMPILERS]).outcome is Outcome.PASS
     shown = lab.run(path, {"backend": "aot_eager"})
     assert (shown.outcome, shown.own_compilers) == (Outcome.RAISE, True)
-    steps = [Step("aot_eager", shown.identity, same=True), Step(TORCHS_COMPILERS, Identity(Outcome.PASS), same=False)]
-    found = Reproduction(shown, shown.identity, 1, 1, Oracle())
-    said = classify(load_program(path), found, Ladder(steps, "aot_eager"))
+    said = classified(path, shown, passes=TORCHS_COMPILERS)
     assert (said.symptom, said.component) == ("backend-failure", "backend")
 
 
@@ -132,9 +137,7 @@ def test_a_decomposition_of_aotautograds_own_trace(tmp_path: Path, lab: Laborato
     shown = lab.run(path)
     assert shown.outcome is Outcome.WRONG
     assert lab.run(path, INSIDE_AOT[NO_DECOMPOSITION]).outcome is Outcome.PASS
-    steps = [Step("aot_eager", shown.identity, same=True), Step(NO_DECOMPOSITION, Identity(Outcome.PASS), same=False)]
-    found = Reproduction(shown, shown.identity, 1, 1, Oracle())
-    assert classify(load_program(path), found, Ladder(steps, "aot_eager")).component == "decomposition"
+    assert classified(path, shown, passes=NO_DECOMPOSITION).component == "decomposition"
 
 
 def test_without_a_decomposition(tmp_path: Path, lab: Laboratory) -> None:
