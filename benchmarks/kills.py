@@ -20,7 +20,7 @@ from collections import Counter
 from pathlib import Path
 
 from measure import ROOT, talk
-from pt2bugs.engine.warmup import cpu_name
+from pt2bugs.engine.memory import cpu_name
 
 # Before this folder, which has a `suite` as well.
 sys.path.insert(0, str(ROOT / "tests"))

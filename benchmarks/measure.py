@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from pt2bugs.engine.warmup import cpu_name
+from pt2bugs.engine.memory import cpu_name
 
 HEAD = "| what | pt2bugs | alternative | alternative / pt2bugs | aim |"
 ROOT = Path(__file__).resolve().parent.parent

@@ -133,6 +133,50 @@ def compile(function, **options):
         assert log.read_text().splitlines() == ["imported now", "trained"]
         suite.run()
         assert log.read_text().splitlines()[2:] == ["imported before"]
+        memory = next(suite.folder.rglob("memory.json"))
+        memory.write_text(json.dumps(json.loads(memory.read_text()) | {"canary": "that of an older version"}))
+        suite.run()
+        assert log.read_text().splitlines()[3:] == ["imported now", "trained"], "another program may import more"
+
+    QUESTIONS = """
+import os
+
+def note(word):
+    with open({log!r}, "a") as file:
+        file.write(f"{{word}} {{os.getpid()}} {{os.environ.get('TORCHINDUCTOR_CACHE_DIR')}}\\n")
+
+def torch_key():
+    note("sources")
+
+class CppPythonBindingsCodeCache:
+    @staticmethod
+    def load_pybinding_async(types, source):
+        note("headers")
+        return lambda: note("kernel")
+"""
+
+    def questions(self, suite: Suite, backend: str) -> list[list[str]]:
+        """What the zygote asks of Inductor's caches: the question, the process, the folder of kernels."""
+        inductor = suite.torch / "torch" / "_inductor"
+        inductor.mkdir(exist_ok=True)
+        (inductor / "__init__.py").touch()
+        log = suite.folder / "questions"
+        log.write_text("")
+        (inductor / "codecache.py").write_text(self.QUESTIONS.format(log=str(log)))
+        for name in ("a", "b"):
+            suite.case(name, "def test_it():\n    pass\n", compiles=False, backends=[backend])
+        assert suite.run().verdicts() == {"a::test_it": "pass", "b::test_it": "pass"}
+        return [line.split() for line in log.read_text().splitlines()]
+
+    def test_inductor_is_asked_once_for_all_cells(self, suite: Suite) -> None:
+        """For its sources' hash and whether its headers are up to date, never for a kernel."""
+        asked = self.questions(suite, "inductor")
+        assert [question for question, _, _ in asked] == ["sources", "headers", "headers"]
+        assert len({process for _, process, _ in asked}) == 1
+        assert not Path(asked[-1][2]).exists(), "what it writes for a kernel is gone"
+
+    def test_who_compiles_no_kernel_asks_inductor_nothing(self, suite: Suite) -> None:
+        assert self.questions(suite, "eager") == []
 
 
 class TestThreads:

@@ -8,27 +8,27 @@ from collections.abc import Mapping
 from typing import Any
 
 from pt2bugs.engine.backend import enter
+from pt2bugs.engine.memory import cpu_name
 from pt2bugs.engine.observe import in_one_line
 from pt2bugs.engine.protocol import ReportPipe
-from pt2bugs.engine.warmup import cpu_name
 
 
 def run_canary(request: Mapping[str, Any], pipe: ReportPipe) -> None:
     """Run the canary on the `device` with the `backend` of the request, and report.
 
     The report has ``absent`` if the device is not there, ``failed`` if the compile failed, else `device_name` and
-    `modules`, the names of those that a compile needs; with `train` those of a backward too.
+    `modules`, the names of those that a compile needs; with `learn` those that most other programs need, too.
     """
     try:
         pipe.start()
         enter(request)
         asked = (request["device"], request["backend"], request["threads"])
-        pipe.send("report", _compile_something(*asked, train=request["train"]))
+        pipe.send("report", _compile_something(*asked, learn=request["learn"]))
     except BaseException as error:
         pipe.send("report", {"failed": in_one_line(error)})
 
 
-def _compile_something(device: str, backend: str, threads: int, *, train: bool) -> dict[str, Any]:
+def _compile_something(device: str, backend: str, threads: int, *, learn: bool) -> dict[str, Any]:
     import torch
 
     # As in a cell: without it the threads of the backward pass may race for torch's pool, and abort the process.
@@ -43,13 +43,27 @@ def _compile_something(device: str, backend: str, threads: int, *, train: bool) 
     x = torch.arange(16, dtype=torch.float32, device=device) / 16
     compiled = torch.compile(program, backend=backend)
     torch.testing.assert_close(compiled(x), program(x))
-    if train:
-        # A backend that cannot train is healthy all the same.
-        with contextlib.suppress(Exception):
-            x.requires_grad_()
-            compiled(x).sum().backward()
+    if learn:
+        _compile_more(compiled, backend, x)
     modules = sorted(name for name in set(sys.modules) - before if _is_installed(name))
     return {"modules": modules, "device_name": device_name(device)}
+
+
+def _compile_more(compiled: Any, backend: str, x: Any) -> None:
+    """What most programs have and the canary has not; a backend that does not support it is healthy all the same."""
+    import torch
+
+    with contextlib.suppress(Exception):
+        x.requires_grad_()
+        compiled(x).sum().backward()
+
+    def scaled(x: Any) -> Any:
+        return x * 2
+
+    with contextlib.suppress(Exception):
+        # The compiler has modules for functions that are called, and for strides that differ.
+        square = x.detach().reshape(4, 4)
+        torch.compile(lambda x: scaled(x) + x.t(), backend=backend)(square)
 
 
 def _is_installed(module: str) -> bool:

@@ -1,4 +1,4 @@
-"""Prepares what every cell would repeat: imports and the vector-ISA probe. Must stay safe to fork.
+"""Prepares what every cell would repeat: imports, and what Inductor asks of the machine. Must stay safe to fork.
 
 Runs in the zygote: no parallel operator, no accelerator, no compiled kernel.
 """
@@ -6,15 +6,10 @@ Runs in the zygote: no parallel operator, no accelerator, no compiled kernel.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import importlib
-import importlib.util
-import json
 import os
 import platform
 import re
-import shutil
-import subprocess
 import sys
 import sysconfig
 import tempfile
@@ -24,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from pt2bugs.collector import collector_paused
-from pt2bugs.engine.environment import CAPABILITY_VARIABLE
+from pt2bugs.engine import inductor
 from pt2bugs.engine.folders import cache_home
-from pt2bugs.files import FileError, write_text
+from pt2bugs.engine.memory import Memory, cpu_name
 
 _MODULES = (
     "torch._dynamo",
@@ -60,7 +55,7 @@ def prepare(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         Exception: whatever the import of torch raises; the environment is then broken.
     """
     threads: int = settings["threads"]
-    memory = _Memory.of_this_environment(folder)
+    memory = Memory.of_this_environment(folder)
     # Inductor keeps precompiled headers and the ISA probe's library under the temporary folder it finds at
     # import, and kernels under TORCHINDUCTOR_CACHE_DIR, which every cell has of its own.
     os.environ["TMPDIR"] = str(memory.folder)
@@ -69,14 +64,17 @@ def prepare(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         import torch
 
         _import_all(_MODULES)
+    with contextlib.suppress(Exception):
+        # It looks for those of installed packages, as the first compile of a process does.
+        torch._dynamo.list_backends()
     torch.set_num_threads(threads)
     for name in settings.get("imports", ()):
         importlib.import_module(name)
     targets = [tuple(target) for target in settings["targets"]]
     if any(backend not in _WITHOUT_KERNELS for _, backend in targets):
-        with contextlib.suppress(Exception):
-            _probe_vector_isa(memory)
-    forget_kernel_folder()
+        for_cpu = any(device == "cpu" and backend.startswith("inductor") for device, backend in targets)
+        inductor.ask(memory, compiles_kernels=for_cpu)
+    inductor.forget_kernel_folder()
     remembered: dict[str, Needs] = memory.known.get("needs", {})
     known = [name for name in (_target(*one) for one in targets) if name in remembered]
     for name in known:
@@ -136,7 +134,7 @@ def is_known(facts: Mapping[str, Any], device: str, backend: str) -> bool:
 
 def remember(facts: Mapping[str, Any], device: str, backend: str, needs: Needs) -> None:
     """Have `prepare` provide these the next time."""
-    memory = _Memory(Path(facts["memory"]))
+    memory = Memory(Path(facts["memory"]))
     memory.keep(needs={**memory.known.get("needs", {}), _target(device, backend): needs})
 
 
@@ -146,140 +144,3 @@ def _cpu_capability(torch: Any) -> str:
     except AttributeError:  # before torch 2.1
         found = re.search(r"CPU capability usage: (\S+)", torch.__config__.show())
         return found[1] if found else ""
-
-
-def cpu_name() -> str:
-    try:
-        found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    except OSError:
-        found = None
-    return found[1] if found else platform.processor() or platform.machine()
-
-
-def _probe_vector_isa(memory: _Memory) -> None:
-    """Have Inductor find the vector ISA of this CPU; it keeps the answer in this process and its children.
-
-    It compiles and loads a library per ISA, each load in a Python of its own that imports torch. What worked
-    once in this environment, on this CPU and with this compiler is remembered; what did not is tried again.
-    """
-    try:
-        isa: Any = importlib.import_module("torch._inductor.cpu_vec_isa")
-    except ImportError:  # before torch 2.5
-        isa = importlib.import_module("torch._inductor.codecache")
-    if hasattr(isa.VecISA, "check_build"):
-        worked = _remember_builds(isa, set(memory.known.get("isa_builds", ())))
-        memory.keep(isa_builds=sorted(worked))
-        return
-    # Before torch 2.5 a probe cannot be told from its result; there is only a setting that takes it for granted.
-    config: Any = importlib.import_module("torch._inductor.config")
-    setting = config.cpp.vec_isa_ok
-    config.cpp.vec_isa_ok = memory.known.get("vec_isa_ok") or setting
-    try:
-        accepted = {str(one) for one in isa.valid_vec_isa_list()}
-    finally:
-        config.cpp.vec_isa_ok = setting
-    flags = set(_cpu_flags().split())
-    if {str(one) for one in isa.supported_vec_isa_list if str(one) in flags} == accepted:
-        memory.keep(vec_isa_ok=True)
-
-
-def _remember_builds(isa: Any, worked: set[str]) -> set[str]:
-    """Probe with those builds skipped that are known to work; returns all that work."""
-    original = isa.VecISA.check_build
-
-    def check_build(self: Any, code: str) -> bool:
-        key = hashlib.sha256(f"{self.build_arch_flags()}\0{code}".encode()).hexdigest()[:16]
-        if key not in worked and original(self, code):
-            worked.add(key)
-        return key in worked
-
-    isa.VecISA.check_build = check_build
-    try:
-        isa.valid_vec_isa_list()
-        isa.pick_vec_isa()
-    finally:
-        isa.VecISA.check_build = original
-    return worked
-
-
-def forget_kernel_folder() -> None:
-    """Have Inductor ask again where kernels go: up to torch 2.3 it keeps the first answer.
-
-    That is a folder which all cells of all runs share. One kernel that a killed cell left half written there failed
-    every later cell that wanted the same one.
-    """
-    for name in sorted(sys.modules):
-        if name.startswith("torch._inductor."):
-            forget = getattr(vars(sys.modules[name]).get("cache_dir"), "cache_clear", None)
-            if forget is not None:
-                forget()
-
-
-class _Memory:
-    """What an environment remembers between runs, in one folder per environment and CPU."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._file = folder / "memory.json"
-        try:
-            self.known: dict[str, Any] = _checked(json.loads(self._file.read_text()))
-        except (OSError, ValueError):
-            self.known = {}
-
-    @classmethod
-    def of_this_environment(cls, fallback: Path) -> _Memory:
-        parts = [sys.prefix, sys.version, _torch_build(), cpu_name(), _cpu_flags(), _compiler()]
-        # It limits which vector instructions are looked for.
-        parts += [limit] if (limit := os.environ.get(CAPABILITY_VARIABLE)) else []
-        digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
-        for folder in (cache_home() / "warm" / digest, fallback / "warm"):
-            with contextlib.suppress(OSError):
-                folder.mkdir(parents=True, exist_ok=True)
-                if os.access(folder, os.W_OK):
-                    break
-        return cls(folder)
-
-    def keep(self, **facts: Any) -> None:
-        if all(name in self.known and self.known[name] == value for name, value in facts.items()):
-            return
-        self.known.update(facts)
-        with contextlib.suppress(FileError):
-            write_text(self._file, json.dumps(self.known))
-
-
-def _torch_build() -> str:
-    """Identity of the torch build, read without importing it."""
-    spec = importlib.util.find_spec("torch")
-    if spec is None or spec.origin is None:
-        return ""
-    with contextlib.suppress(OSError):
-        return (Path(spec.origin).parent / "version.py").read_text()
-    return ""
-
-
-def _cpu_flags() -> str:
-    with contextlib.suppress(OSError):
-        if found := re.search(r"^flags\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE):
-            return found[1]
-    return ""
-
-
-def _compiler() -> str:
-    compiler = shutil.which(os.environ.get("CXX", "g++"))
-    if compiler is None:
-        return ""
-    with contextlib.suppress(OSError):
-        return subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False).stdout
-    return ""
-
-
-def _checked(known: Any) -> dict[str, Any]:
-    """What is remembered.
-
-    Raises:
-        ValueError: it is not what `_Memory.keep` writes.
-    """
-    needs = known.get("needs", {}) if isinstance(known, dict) else None
-    if not isinstance(needs, dict) or not all(isinstance(one, dict) for one in needs.values()):
-        raise ValueError("no memory of an environment")
-    return dict(known)

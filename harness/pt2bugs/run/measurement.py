@@ -225,7 +225,7 @@ class Measuring:
             "kind": "canary",
             "device": device,
             "threads": self.options.threads,
-            "train": not known,
+            "learn": not known,
             **self._backend(backend),
         }
         try:

@@ -1,0 +1,102 @@
+"""What an environment remembers between runs. Nothing of it can change an outcome."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.util
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from pt2bugs.engine.environment import CAPABILITY_VARIABLE
+from pt2bugs.engine.folders import cache_home
+from pt2bugs.files import FileError, write_text
+
+
+class Memory:
+    """What an environment remembers between runs, in one folder per environment and CPU."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._file = folder / "memory.json"
+        try:
+            self.known: dict[str, Any] = _checked(json.loads(self._file.read_text()))
+        except (OSError, ValueError):
+            self.known = {}
+        # What a compile needs is known from the canary's program: another program may need more.
+        canary = hashlib.sha256(Path(__file__).with_name("canary.py").read_bytes()).hexdigest()[:16]
+        if self.known.get("canary") != canary:
+            self.known |= {"canary": canary, "needs": {}}
+
+    @classmethod
+    def of_this_environment(cls, fallback: Path) -> Memory:
+        parts = [sys.prefix, sys.version, _torch_build(), cpu_name(), cpu_flags(), _compiler()]
+        # It limits which vector instructions are looked for.
+        parts += [limit] if (limit := os.environ.get(CAPABILITY_VARIABLE)) else []
+        digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+        for folder in (cache_home() / "warm" / digest, fallback / "warm"):
+            with contextlib.suppress(OSError):
+                folder.mkdir(parents=True, exist_ok=True)
+                if os.access(folder, os.W_OK):
+                    break
+        return cls(folder)
+
+    def keep(self, **facts: Any) -> None:
+        if all(name in self.known and self.known[name] == value for name, value in facts.items()):
+            return
+        self.known.update(facts)
+        with contextlib.suppress(FileError):
+            write_text(self._file, json.dumps(self.known))
+
+
+def _torch_build() -> str:
+    """Identity of the torch build, read without importing it."""
+    spec = importlib.util.find_spec("torch")
+    if spec is None or spec.origin is None:
+        return ""
+    with contextlib.suppress(OSError):
+        return (Path(spec.origin).parent / "version.py").read_text()
+    return ""
+
+
+def cpu_flags() -> str:
+    with contextlib.suppress(OSError):
+        if found := re.search(r"^flags\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE):
+            return found[1]
+    return ""
+
+
+def _compiler() -> str:
+    compiler = shutil.which(os.environ.get("CXX", "g++"))
+    if compiler is None:
+        return ""
+    with contextlib.suppress(OSError):
+        return subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False).stdout
+    return ""
+
+
+def _checked(known: Any) -> dict[str, Any]:
+    """What is remembered.
+
+    Raises:
+        ValueError: it is not what `Memory.keep` writes.
+    """
+    needs = known.get("needs", {}) if isinstance(known, dict) else None
+    if not isinstance(needs, dict) or not all(isinstance(one, dict) for one in needs.values()):
+        raise ValueError("no memory of an environment")
+    return dict(known)
+
+
+def cpu_name() -> str:
+    try:
+        found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    except OSError:
+        found = None
+    return found[1] if found else platform.processor() or platform.machine()
