@@ -28,8 +28,8 @@ from pt2bugs.case.expectation import has_identity
 from pt2bugs.case.model import Bug, Case
 from pt2bugs.case.words import Outcome
 from pt2bugs.triage.budget import Budget
-from pt2bugs.triage.classify import classify
-from pt2bugs.triage.ladder import Climber
+from pt2bugs.triage.classify import classify, metadata_mismatch
+from pt2bugs.triage.ladder import CROSSREF, NO_DECOMPOSITION, Climber, Ladder
 from pt2bugs.triage.program import load_program
 from pt2bugs.triage.reproduce import NeverCompiles, reproduce
 from pt2bugs.triage.trial import Laboratory, laboratory
@@ -55,7 +55,10 @@ RUNGS = {
 SHARED = {"dynamic-shapes", "fake-tensor", "higher-order-ops", "custom-op"}
 """Components below every way into the compiler. Where a program compiles nothing, the way that it takes has their rung:
 those of export, or `none` where it only traces. This was added after the first results; `table` also counts without."""
-
+NARROWER = {NO_DECOMPOSITION: {"decomposition"}, CROSSREF: {"decomposition", "fake-tensor"}}
+"""Rungs between two layers, and the only components that fit where such a rung tells the layers apart: AOTAutograd
+fails, and not without the decompositions of its own trace; Inductor fails, and a fake tensor is not as the real one.
+This was added later still; `table` also counts without."""
 
 SILENT, LOUD = {"wrong-result", "missing-error"}, {"internal-error", "backend-failure"}
 """Classes that no exception documents, and those that only one does."""
@@ -157,8 +160,18 @@ def triage(lab: Laboratory, case: Case, check_name: str, backend: str) -> dict[s
             "class": said.symptom,
             "said": said.component,
             "why": said.why,
+            "narrower": narrower(ladder),
             "ladder": {step.rung: f"{step.identity.outcome}{' same' if step.same else ''}" for step in ladder.steps},
         }
+
+
+def narrower(ladder: Ladder) -> str:
+    """The rung of `NARROWER` that tells the first failing layer from the one below, if there is one."""
+    if ladder.first_failing == "aot_eager" and ladder.heals(NO_DECOMPOSITION):
+        return NO_DECOMPOSITION
+    if ladder.first_failing == "inductor" and metadata_mismatch(ladder):
+        return CROSSREF
+    return ""
 
 
 def measure(options: argparse.Namespace) -> None:
@@ -191,9 +204,16 @@ def _measure(lab: Laboratory, cases: Mapping[str, Case], rows: list[dict[str, st
 Rows = list[dict[str, Any]]
 
 
-def is_rung(row: Mapping[str, Any], *, as_first: bool = False) -> bool:
-    """Whether the first failing rung fits the header's component; `as_first` by `RUNGS` alone."""
+def is_rung(row: Mapping[str, Any], *, as_first: bool = False, layers_only: bool = False) -> bool:
+    """Whether the first failing rung fits the header's component.
+
+    Args:
+        as_first: by `RUNGS` alone.
+        layers_only: without `NARROWER`.
+    """
     rung, component = row["first_failing"], row["component"]
+    if (between := row.get("narrower")) and not (layers_only or as_first):
+        return component in NARROWER[between]
     compiles_nothing = row.get("ladder", {}).get("eager") == "skip"
     if compiles_nothing and component in SHARED and rung in {*EXPORTS, "none"} and not as_first:
         return True
@@ -205,9 +225,9 @@ def is_class(row: Mapping[str, Any], *, by_header: bool = False) -> bool:
     return bool(row["class"] == (row["symptom"] if by_header else row.get("documented", row["symptom"])))
 
 
-def counts(rows: Rows, *, as_first: bool = False, by_header: bool = False) -> dict[str, str]:
+def counts(rows: Rows, *, as_first: bool = False, by_header: bool = False, layers_only: bool = False) -> dict[str, str]:
     """How many are right in what."""
-    rungs = [is_rung(row, as_first=as_first) for row in rows]
+    rungs = [is_rung(row, as_first=as_first, layers_only=layers_only) for row in rows]
     classes = [is_class(row, by_header=by_header) for row in rows]
     both = [a and b for a, b in zip(rungs, classes, strict=True)]
     missed = {row["case"] for row, right in zip(rows, both, strict=True) if not right}
@@ -251,8 +271,9 @@ def table(path: Path, roots: list[Path], torch: str) -> None:
     entered = [row for row in rows if row["first_failing"] != REFUSED]
     columns = {
         "now": counts(entered),
-        "with those refused": counts(rows),
-        "class by the header alone": counts(rows, by_header=True),
+        "layers alone": counts(entered, layers_only=True),
+        "with those refused": counts(rows, layers_only=True),
+        "class by the header alone": counts(rows, by_header=True, layers_only=True),
         "rungs as first fixed": counts(rows, by_header=True, as_first=True),
         "headers as they were": counts(then, by_header=True, as_first=True),
     }

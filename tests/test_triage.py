@@ -266,6 +266,29 @@ def test_what_shows_without_the_compiler_too_is_another_failure(bench: Bench) ->
     assert [one["message"][-2:] for one in answer["ladder"][:3]] == ["12", "12", "16"]
 
 
+def test_where_every_layer_accepts_the_one_that_gives_this_result_counts(bench: Bench) -> None:
+    """Without the compiler it passes, as nothing was compiled; Dynamo alone gives what eager gives."""
+    path = bench.program("""
+        import torch
+        from torch._dynamo.utils import counters
+
+        def double(x):
+            return x * 2
+
+        try:
+            value = torch.compile(double)(torch.arange(4)).sum()
+        except RuntimeError:
+            pass
+        else:
+            assert not counters["stats"]["unique_graphs"], f"accepted, gave {value}"
+    """)
+    skip = ("--times", "1", "--skip", "artifacts", "--skip", "minimize")
+    answer = bench.answer(str(path), *skip, faults={"double": "wrong@aot_eager"})
+    assert (answer["first_failing"], answer["class"]) == ("aot_eager", "missing-error")
+    assert [one["outcome"] for one in answer["ladder"][:3]] == ["pass", "wrong", "wrong"]
+    assert [one["message"][-2:] for one in answer["ladder"][1:3]] == ["12", "16"]
+
+
 def test_secrets_are_not_written(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     secret, other = "hunter2-is-my-secret", "hf_AbCdEfGhIjKlMnOpQrStUv"
     monkeypatch.setenv("SERVICE_PASSWORD", secret)

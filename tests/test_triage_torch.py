@@ -13,9 +13,18 @@ import pytest
 from pt2bugs.case.words import Outcome
 from pt2bugs.cli import main
 from pt2bugs.triage.budget import Budget
-from pt2bugs.triage.classify import Classification, classify
+from pt2bugs.triage.classify import Classification, classify, metadata_mismatch
 from pt2bugs.triage.identity import Identity
-from pt2bugs.triage.ladder import INSIDE_AOT, NO_DECOMPOSITION, TORCHS_COMPILERS, Climber, Ladder, Step
+from pt2bugs.triage.ladder import (
+    CROSSREF,
+    FAKE_TENSORS,
+    INSIDE_AOT,
+    NO_DECOMPOSITION,
+    TORCHS_COMPILERS,
+    Climber,
+    Ladder,
+    Step,
+)
 from pt2bugs.triage.program import load_program
 from pt2bugs.triage.reproduce import Oracle, Reproduction, reproduce
 from pt2bugs.triage.trial import Laboratory, Trial, laboratory
@@ -138,6 +147,25 @@ def test_a_decomposition_of_aotautograds_own_trace(tmp_path: Path, lab: Laborato
     assert shown.outcome is Outcome.WRONG
     assert lab.run(path, INSIDE_AOT[NO_DECOMPOSITION]).outcome is Outcome.PASS
     assert classified(path, shown, passes=NO_DECOMPOSITION).component == "decomposition"
+
+
+def test_a_fake_tensor_that_is_not_as_the_real_one(tmp_path: Path, lab: Laboratory) -> None:
+    """Upstream issue 198364: the fake kernel of copysign forgets the layout of its input. Only Inductor goes by it."""
+    path = tmp_path / "program.py"
+    path.write_text(
+        "import torch\n\nx, y = torch.ones(6, 5).mT, torch.ones(5, 6)\n"
+        "strides = torch.compile(torch.copysign)(x, y).stride()\nassert strides == (1, 5), strides\n"
+    )
+    shown, compared = lab.run(path), lab.run(path, FAKE_TENSORS[CROSSREF])
+    assert shown.outcome is Outcome.WRONG
+    ladder = Ladder([Step("inductor", shown.identity, same=True)], "inductor")
+    assert metadata_mismatch(ladder) == ""
+    ladder.steps.append(Step(CROSSREF, compared.identity, same=False))
+    words = metadata_mismatch(ladder)
+    assert words.startswith("the fake tensor of aten.copysign.Tensor is not as the real one: Stride mismatch")
+    said = classify(load_program(path), Reproduction(shown, shown.identity, 1, 1, Oracle()), ladder)
+    assert (said.symptom, said.component) == ("wrong-result", "fake-tensor")
+    assert words in said.why
 
 
 def test_without_a_decomposition(tmp_path: Path, lab: Laboratory) -> None:

@@ -11,7 +11,15 @@ from dataclasses import dataclass
 
 from pt2bugs.case.words import Outcome
 from pt2bugs.triage.identity import Identity
-from pt2bugs.triage.ladder import LAYERS, NO_AOT_INDUCTOR, NO_DECOMPOSITION, TORCHS_COMPILERS, Ladder
+from pt2bugs.triage.ladder import (
+    CROSSREF,
+    FUNCTIONALIZE,
+    LAYERS,
+    NO_AOT_INDUCTOR,
+    NO_DECOMPOSITION,
+    TORCHS_COMPILERS,
+    Ladder,
+)
 from pt2bugs.triage.program import Program, expects_exception
 from pt2bugs.triage.reproduce import Reproduction
 from pt2bugs.triage.trial import Trial
@@ -38,6 +46,7 @@ _WANTS_ERROR = re.compile(
 )
 _COMPARES_TENSORS = re.compile(r"Tensor-likes are not|Scalars are not|Expected .* but got|The values for attribute")
 _OPERATOR = re.compile(r"\b((?:torch\.ops\.)?(?:aten|prims|prim|inductor|quantized)(?:\.|::)\w+(?:\.\w+)?)\b")
+_MISMATCH = re.compile(r"output of (?P<operator>\S+) on .*mismatched tensor metadata[^:]*: (?P<what>.*)")
 _LOWERED = re.compile(r"^lowerings, [^:]*: (?!getitem)(_*[a-z]\w*?)(?:_(?:default|tensor|scalar))?(?:_\d+)?$")
 """What torch's bisector says of a lowering: the name of a node, which is that of its operator, and a number."""
 
@@ -231,19 +240,20 @@ def component_of(identity: Identity, trial: Trial, ladder: Ladder) -> tuple[str,
         and not ladder.heals("dynamic_true")
     ):
         return "dynamic-shapes", f"{first} is the first rung that fails, and not with dynamic=False"
-    if _metadata_mismatch(ladder):
-        return (
-            "fake-tensor",
-            f"{first} is the first rung that fails, and a fake tensor's metadata is not the real one's",
-        )
-    if first == "aot_eager" and ladder.shows("functionalize"):
+    if mismatch := metadata_mismatch(ladder):
+        return "fake-tensor", f"{first} is the first rung that fails, and {mismatch}"
+    if first == "aot_eager" and ladder.shows(FUNCTIONALIZE):
         return "functionalization", "it fails when graphs are only functionalized"
     return _RUNG_COMPONENT[first], f"{first} is the first rung that fails"
 
 
-def _metadata_mismatch(ladder: Ladder) -> bool:
-    step = ladder.step("fake_tensor_crossref")
-    return step is not None and "mismatched tensor metadata" in step.identity.message
+def metadata_mismatch(ladder: Ladder) -> str:
+    """What a fake tensor says otherwise than the real one, in words; empty if nothing."""
+    step = ladder.step(CROSSREF)
+    found = _MISMATCH.search(step.identity.message) if step is not None else None
+    if found is None:
+        return ""
+    return f"the fake tensor of {found['operator']} is not as the real one: {found['what'].strip()}"
 
 
 def _by_frame(frames: list[str]) -> str:

@@ -37,9 +37,10 @@ SHAPES: Mapping[str, Mapping[str, Any]] = {
     "fullgraph": {"fullgraph": True},
     "dynamo_disabled": {"config": {f"{_DYNAMO}disable": True}},
 }
-TRACING: Mapping[str, Mapping[str, Any]] = {
-    "functionalize": {"backend": "functionalize"},
-    "fake_tensor_crossref": {"backend": "none", "crossref": True},
+FUNCTIONALIZE, CROSSREF = "functionalize", "fake_tensor_crossref"
+FAKE_TENSORS: Mapping[str, Mapping[str, Any]] = {
+    # Every layer goes by what fake tensors say of results, and Inductor lays them out so.
+    CROSSREF: {"backend": "none", "crossref": True},
 }
 NO_DECOMPOSITION, TORCHS_COMPILERS = "no_decomposition", "torchs_compilers"
 INSIDE_AOT: Mapping[str, Mapping[str, Any]] = {
@@ -159,12 +160,23 @@ class Climber:
             ladder.first_failing = ladder.first_failing or "none"
             return ladder
         for rung in LAYERS[1:]:
-            if self._try(rung, {"backend": rung}).same and not ladder.first_failing:
-                ladder.first_failing = rung
+            self._try(rung, {"backend": rung})
+        ladder.first_failing = self._first_failing()
         self._own_backend()
         if ladder.first_failing:
             self._narrow()
         return ladder
+
+    def _first_failing(self) -> str:
+        """The first layer that shows the failure; empty if none does.
+
+        Where every layer lets something through that should be refused, all fail by the same assertion. What a program
+        gets instead is then the failure, and a layer that gives another result is not to blame.
+        """
+        same = [step for step in self.ladder.steps if step.rung in LAYERS[1:] and step.same]
+        if self._wants_refusal:
+            same = [step for step in same if step.identity.is_equal(self._found.identity)] or same
+        return same[0].rung if same else ""
 
     @property
     def _wants_refusal(self) -> bool:
@@ -240,7 +252,9 @@ class Climber:
             ladder.below = next((rung for rung in reversed(below) if ladder.heals(rung)), "")
         rungs = {**SHAPES}
         if ladder.first_failing in ("eager", "aot_eager"):
-            rungs |= TRACING
+            rungs |= {FUNCTIONALIZE: {"backend": FUNCTIONALIZE}}
+        if ladder.first_failing in LAYERS[1:]:
+            rungs |= FAKE_TENSORS
         if ladder.first_failing == "aot_eager":
             own = self._found.trial.own_compilers
             rungs |= {rung: one for rung, one in INSIDE_AOT.items() if own or rung != TORCHS_COMPILERS}
