@@ -138,6 +138,18 @@ def compile(function, **options):
         suite.run()
         assert log.read_text().splitlines()[3:] == ["imported now", "trained"], "another program may import more"
 
+    def test_what_torch_leaves_among_temporary_files_goes_a_day_later(self, suite: Suite) -> None:
+        suite.run()
+        folder = next(suite.folder.rglob("memory.json")).parent
+        old, new = folder / "tmp_old", folder / "tmp_new"
+        for made in (old, new):
+            made.mkdir()
+            (made / "module.py").touch()
+        os.utime(old, (0, 0))
+        suite.run()
+        assert not old.exists()
+        assert (new / "module.py").exists()
+
     QUESTIONS = """
 import os
 

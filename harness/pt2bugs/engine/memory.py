@@ -12,12 +12,16 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 from pt2bugs.engine.environment import CAPABILITY_VARIABLE
-from pt2bugs.engine.folders import cache_home
+from pt2bugs.engine.folders import cache_home, remove_tree
 from pt2bugs.files import FileError, write_text
+
+_LEFTOVER_S = 24 * 3600
+"""No run takes so long; what another one uses stays."""
 
 
 class Memory:
@@ -46,6 +50,7 @@ class Memory:
                 folder.mkdir(parents=True, exist_ok=True)
                 if os.access(folder, os.W_OK):
                     break
+        _remove_leftovers(folder)
         return cls(folder)
 
     def keep(self, **facts: Any) -> None:
@@ -54,6 +59,14 @@ class Memory:
         self.known.update(facts)
         with contextlib.suppress(FileError):
             write_text(self._file, json.dumps(self.known))
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove what torch made for itself among temporary files while it was imported, and no exit handler took away."""
+    with contextlib.suppress(OSError):
+        for path in folder.glob("tmp*"):
+            if time.time() - path.stat().st_mtime > _LEFTOVER_S:
+                remove_tree(path)
 
 
 def _torch_build() -> str:
