@@ -70,6 +70,9 @@ def test_list_says_what_was_not_measured(corpus: Path, capsys: pytest.CaptureFix
     assert capsys.readouterr().out.endswith("  (not measured on cuda)\n")
     assert main(["list", "--json"]) == 0
     assert [case["not_measured"] for case in json.loads(capsys.readouterr().out)] == [["cuda"], []]
+    (corpus / "results" / "cells.csv").write_text("something,else\n1,2\n")
+    assert main(["list"]) == 0
+    assert "cells.csv: is no table of cells; so it is not said" in capsys.readouterr().err
 
 
 def test_cases_stand_anywhere(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -138,17 +138,28 @@ def compile(function, **options):
         suite.run()
         assert log.read_text().splitlines()[3:] == ["imported now", "trained"], "another program may import more"
 
-    def test_what_torch_leaves_among_temporary_files_goes_a_day_later(self, suite: Suite) -> None:
+    def test_what_killed_processes_left_is_removed(self, suite: Suite) -> None:
         suite.run()
         folder = next(suite.folder.rglob("memory.json")).parent
         old, new = folder / "tmp_old", folder / "tmp_new"
         for made in (old, new):
             made.mkdir()
             (made / "module.py").touch()
-        os.utime(old, (0, 0))
+        headers = folder / "torchinductor_me" / "precompiled_headers"
+        headers.mkdir(parents=True)
+        for name, text in (("half.gch", b"gpcWrite..."), ("whole.gch", b"gpch..."), ("begun.gch", b"gpcWrite")):
+            (headers / name).write_bytes(text)
+        for path in (old, headers / "half.gch", headers / "whole.gch"):
+            os.utime(path, (0, 0))
         suite.run()
         assert not old.exists()
         assert (new / "module.py").exists()
+        assert sorted(path.name for path in headers.iterdir()) == ["begun.gch", "whole.gch"]
+
+    def test_what_happens_while_it_learns_says_nothing_about_an_environment(self, suite: Suite) -> None:
+        init = suite.torch / "torch" / "__init__.py"
+        init.write_text(init.read_text() + "\nimport os\nTensor.requires_grad_ = lambda self: os.abort()\n")
+        assert suite.run().verdicts() == {"a::test_it": "pass"}
 
     QUESTIONS = """
 import os
@@ -159,12 +170,21 @@ def note(word):
 
 def torch_key():
     note("sources")
+    from torch._dynamo import utils
+    utils.compilation_time_metrics = {{"torch_key": [0.25]}}
 
 class CppPythonBindingsCodeCache:
     @staticmethod
     def load_pybinding_async(types, source):
         note("headers")
         return lambda: note("kernel")
+"""
+
+    CHECK_OF_TIMES = """
+from torch._dynamo import utils
+
+def test_it():
+    assert not getattr(utils, "compilation_time_metrics", {})
 """
 
     def questions(self, suite: Suite, backend: str) -> list[list[str]]:
@@ -176,7 +196,7 @@ class CppPythonBindingsCodeCache:
         log.write_text("")
         (inductor / "codecache.py").write_text(self.QUESTIONS.format(log=str(log)))
         for name in ("a", "b"):
-            suite.case(name, "def test_it():\n    pass\n", compiles=False, backends=[backend])
+            suite.case(name, self.CHECK_OF_TIMES, compiles=False, backends=[backend])
         assert suite.run().verdicts() == {"a::test_it": "pass", "b::test_it": "pass"}
         return [line.split() for line in log.read_text().splitlines()]
 

@@ -77,12 +77,17 @@ def run(options: Options) -> int:
 
 
 def _measured(results: Path) -> set[tuple[str, str]] | None:
-    """Case and device of every cell that has an answer in the table of a results folder; None if there is no table."""
+    """Case and device of every cell that has an answer in the table of a results folder; None if none can be read."""
+    table = results / "cells.csv"
     try:
-        with (results / "cells.csv").open(newline="", encoding="utf-8") as file:
+        with table.open(newline="", encoding="utf-8") as file:
             rows = csv.DictReader(file)
             return {(row["case"], row["device"]) for row in rows if row["verdict"] != Verdict.ERROR}
-    except (OSError, ValueError, KeyError, csv.Error):
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError, KeyError, csv.Error) as error:
+        words = error.strerror if isinstance(error, OSError) else "is no table of cells"
+        say(f"pt2bugs: warning: {table}: {words}; so it is not said on which devices a case was not measured")
         return None
 
 

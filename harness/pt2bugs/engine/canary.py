@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from pt2bugs.engine.backend import enter
@@ -17,40 +18,53 @@ def run_canary(request: Mapping[str, Any], pipe: ReportPipe) -> None:
     """Run the canary on the `device` with the `backend` of the request, and report.
 
     The report has ``absent`` if the device is not there, ``failed`` if the compile failed, else `device_name` and
-    `modules`, the names of those that a compile needs; with `learn` those that most other programs need, too.
+    `modules`, the names of those that a compile needs, in the order of their import. With `learn` it has those that
+    most other programs need, too; a frame ``healthy`` goes before it, as a crash while these are compiled says nothing
+    about the environment.
     """
     try:
         pipe.start()
         enter(request)
         asked = (request["device"], request["backend"], request["threads"])
-        pipe.send("report", _compile_something(*asked, learn=request["learn"]))
+        for kind, report in _compile_something(*asked, learn=request["learn"]):
+            pipe.send(kind, report)
     except BaseException as error:
         pipe.send("report", {"failed": in_one_line(error)})
 
 
-def _compile_something(device: str, backend: str, threads: int, *, learn: bool) -> dict[str, Any]:
+def _compile_something(device: str, backend: str, threads: int, *, learn: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The kind and content of each frame to send."""
     import torch
 
     # As in a cell: without it the threads of the backward pass may race for torch's pool, and abort the process.
     torch.set_num_threads(threads)
     if not is_device_present(device):
-        return {"absent": f"no {device} device here"}
+        yield "report", {"absent": f"no {device} device here"}
+        return
 
     def program(x: Any) -> Any:
         return x.sin() * 2 + 1
 
     before = set(sys.modules)
+
+    def report() -> dict[str, Any]:
+        modules = [name for name in list(sys.modules) if name not in before and _is_installed(name)]
+        return {"modules": modules, "device_name": device_name(device)}
+
     x = torch.arange(16, dtype=torch.float32, device=device) / 16
     compiled = torch.compile(program, backend=backend)
     torch.testing.assert_close(compiled(x), program(x))
     if learn:
+        yield "healthy", report()
         _compile_more(compiled, backend, x)
-    modules = sorted(name for name in set(sys.modules) - before if _is_installed(name))
-    return {"modules": modules, "device_name": device_name(device)}
+    yield "report", report()
 
 
 def _compile_more(compiled: Any, backend: str, x: Any) -> None:
-    """What most programs have and the canary has not; a backend that does not support it is healthy all the same."""
+    """Compile a backward pass, a called function and a transposed input, to record the modules that they import.
+
+    Failures are ignored: a backend that does not support them is healthy.
+    """
     import torch
 
     with contextlib.suppress(Exception):
@@ -61,15 +75,18 @@ def _compile_more(compiled: Any, backend: str, x: Any) -> None:
         return x * 2
 
     with contextlib.suppress(Exception):
-        # The compiler has modules for functions that are called, and for strides that differ.
         square = x.detach().reshape(4, 4)
         torch.compile(lambda x: scaled(x) + x.t(), backend=backend)(square)
 
 
 def _is_installed(module: str) -> bool:
-    """Whether a module came with Python or a package; a kernel that was just compiled did not."""
+    """Whether a module came with Python, torch or a package; a kernel that was just compiled did not."""
+    import torch
+
     origin = getattr(getattr(sys.modules[module], "__spec__", None), "origin", None) or ""
-    return origin in ("built-in", "frozen") or origin.startswith((f"{sys.prefix}/", f"{sys.base_prefix}/"))
+    # A torch that was built from source stands where it was built.
+    folders = (sys.prefix, sys.base_prefix, str(Path(torch.__file__).parent))
+    return origin in ("built-in", "frozen") or origin.startswith(tuple(f"{folder}/" for folder in folders))
 
 
 def is_device_present(device: str) -> bool:

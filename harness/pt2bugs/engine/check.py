@@ -113,7 +113,7 @@ class Originals:
 
     def stop_tracing(self) -> None:
         """Stop what a check has left to look on."""
-        # Only where there is one: an audit hook that a check has left may raise when it is set.
+        # Only where one is set: to set it calls audit hooks, and one that the check has left may raise.
         for find, replace in self._tracing:
             if find() is not None:
                 replace(None)

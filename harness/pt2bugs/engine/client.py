@@ -296,7 +296,7 @@ class Engine:
         if self._process is None or self._folder is None:
             return "the process that imports torch is away"
         try:
-            # The guardian of a zygote that is gone leaves soon. One whose zygote still runs would not.
+            # If the zygote is gone, its guardian exits soon after. If it still runs, there is nothing to wait for.
             status = self._process.wait(EXIT_S if self._has_hung_up() else 0)
         except subprocess.TimeoutExpired:
             return "the process that imports torch does not answer"

@@ -18,8 +18,8 @@ from pt2bugs.engine.memory import Memory, cpu_flags
 
 _KERNEL_FOLDER = "TORCHINDUCTOR_CACHE_DIR"
 _KERNELS = ("", "at::vec::")
-"""Sources of kernels that are never compiled. Inductor has one set of compiler options for those that use vectors, and
-from torch 2.13 on another one for those that do not."""
+"""Texts of kernels, without vector instructions and with them: from torch 2.13 on each has compiler options of its own.
+They are never compiled."""
 
 
 def ask(memory: Memory, *, compiles_kernels: bool) -> None:
@@ -33,6 +33,10 @@ def ask(memory: Memory, *, compiles_kernels: bool) -> None:
         # Not every release has each of them. A compiler that does not work shows in the canary.
         with contextlib.suppress(Exception):
             question()
+    # How long it took would stand in the table of times that a program can ask Dynamo for.
+    times = getattr(sys.modules.get("torch._dynamo.utils"), "compilation_time_metrics", None)
+    if times is not None:
+        times.clear()
 
 
 def _hash_sources() -> None:
@@ -44,7 +48,7 @@ def _hash_sources() -> None:
 def _check_headers() -> None:
     """Check that the precompiled headers are up to date, or make them. g++ preprocesses them for it: 0.3 s of a cell.
 
-    Asked for a kernel, Inductor does that first. It compiles when somebody waits for the kernel, and nobody does.
+    `load_pybinding_async` does that at once. It compiles only when its result is called, which nobody does.
     """
     codecache: Any = importlib.import_module("torch._inductor.codecache")
     with tempfile.TemporaryDirectory() as folder:

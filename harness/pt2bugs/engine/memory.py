@@ -20,8 +20,12 @@ from pt2bugs.engine.environment import CAPABILITY_VARIABLE
 from pt2bugs.engine.folders import cache_home, remove_tree
 from pt2bugs.files import FileError, write_text
 
-_LEFTOVER_S = 24 * 3600
-"""No run takes so long; what another one uses stays."""
+_ABANDONED_S = 7 * 24 * 3600
+"""Seconds after which a temporary folder counts as abandoned."""
+_HEADER_S = 600
+"""Seconds after which nobody is still writing a precompiled header."""
+_BEING_WRITTEN = b"gpcWrite"
+"""How g++ begins a precompiled header until it is complete."""
 
 
 class Memory:
@@ -34,7 +38,7 @@ class Memory:
             self.known: dict[str, Any] = _checked(json.loads(self._file.read_text()))
         except (OSError, ValueError):
             self.known = {}
-        # What a compile needs is known from the canary's program: another program may need more.
+        # The canary's program says which modules a compile needs: they are asked anew when that file changes.
         canary = hashlib.sha256(Path(__file__).with_name("canary.py").read_bytes()).hexdigest()[:16]
         if self.known.get("canary") != canary:
             self.known |= {"canary": canary, "needs": {}}
@@ -62,11 +66,25 @@ class Memory:
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """Remove what torch made for itself among temporary files while it was imported, and no exit handler took away."""
-    with contextlib.suppress(OSError):
-        for path in folder.glob("tmp*"):
-            if time.time() - path.stat().st_mtime > _LEFTOVER_S:
-                remove_tree(path)
+    """Remove what processes that were killed have left.
+
+    Torch makes temporary folders at import, which no exit handler takes away. A header that is half written would stay
+    for good: torch sees that it is there, g++ ignores it, and every kernel is compiled without.
+    """
+    for path in folder.glob("tmp*"):
+        if _age_s(path) > _ABANDONED_S:
+            remove_tree(path)
+    for path in folder.glob("torchinductor_*/precompiled_headers/*.gch"):
+        with contextlib.suppress(OSError), path.open("rb") as file:
+            if file.read(len(_BEING_WRITTEN)) == _BEING_WRITTEN and _age_s(path) > _HEADER_S:
+                path.unlink()
+
+
+def _age_s(path: Path) -> float:
+    try:
+        return time.time() - path.lstat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def _torch_build() -> str:

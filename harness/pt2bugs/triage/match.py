@@ -180,7 +180,7 @@ class Matcher:
         if is_own:
             return f"{what} from a line of its program"
         if bug.outcome in (Outcome.TIMEOUT, Outcome.OOM):
-            # Where a program was when its time or memory was over is chance.
+            # Where a program was when its time or memory ran out differs from run to run.
             return ""
         if bug.match and self._says_enough(bug, clue, likeness):
             return f"{what} matching {bug.match!r}"

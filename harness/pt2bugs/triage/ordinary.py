@@ -151,7 +151,7 @@ SHARED = (
     "Node add_25 was invalid, but is output",
     "Attempting to use FunctionalTensor on its own. Instead, please use it with a corresponding FunctionalTensorMode()",
 )
-"""What many bugs, or mistakes that nobody foresaw, say in the same words: where it was said may tell."""
+"""Messages that unrelated failures share: only the frame that raised one can tell which failure it is."""
 
 _COMPARISON = re.compile(
     r"^(?:Tensor-likes are not |Scalars are not |Booleans mismatch|Mismatched elements|Greatest (?:absolute|relative) "

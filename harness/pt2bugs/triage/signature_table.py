@@ -82,7 +82,7 @@ def read_table(path: Path, of: str, roots: Sequence[Path], cases: Iterable[Path]
         rows = msgspec.json.decode(data, type=_Table).bugs
         return Signatures.restored(_known(row, paths[row.path]) for row in rows)
     except (OSError, LookupError, TypeError, ValueError, msgspec.MsgspecError):
-        # A table that somebody wrote by hand says whatever it says.
+        # It is no table of ours, or was edited by hand.
         return None
 
 
