@@ -307,6 +307,7 @@ def test_a_budget_that_is_over_keeps_what_is_there(bench: Bench) -> None:
     path = bench.program(PROGRAM)
     answer = bench.answer(str(path), "--minutes", "0.0001", faults={"double": "raise@inductor"})
     assert answer["outcome"] == "raise"
+    assert answer["first_failing"] is None, "no rung was tried"
     report = (bench.out / "report.md").read_text()
     assert "case.py was not seen to fail: the budget was spent" in report
     assert "does not fail as the program does" not in report

@@ -168,6 +168,31 @@ def test_a_fake_tensor_that_is_not_as_the_real_one(tmp_path: Path, lab: Laborato
     assert words in said.why
 
 
+def test_only_what_is_compiled_has_its_fake_tensors_compared(tmp_path: Path, lab: Laboratory) -> None:
+    """With the backward of what is compiled, and where a module is."""
+    for name, program, outcome in (
+        ("outside", "torch.copysign(x, y)\ntorch.compile(lambda a: a + 1)(x)", Outcome.PASS),
+        ("function", "torch.compile(lambda a, b: torch.copysign(a, b))(x, y)", Outcome.RAISE),
+        ("decorated", "@torch.compile(dynamic=True)\ndef f(a, b): return torch.copysign(a, b)\nf(x, y)", Outcome.RAISE),
+        (
+            "module",
+            "class M(torch.nn.Module):\n    def forward(self, a, b): return torch.copysign(a, b)\n"
+            "m = M()\nm.compile()\nm(x, y)",
+            Outcome.RAISE,
+        ),
+        (
+            "backward",
+            "class F(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, a): return a.clone()\n"
+            "    @staticmethod\n    def backward(ctx, g): return torch.copysign(x, y)\n"
+            "torch.compile(F.apply)(x.clone().requires_grad_()).sum().backward()",
+            Outcome.RAISE,
+        ),
+    ):
+        path = tmp_path / f"{name}.py"
+        path.write_text(f"import torch\n\nx, y = torch.ones(6, 5).mT, torch.ones(5, 6)\n{program}\n")
+        assert lab.run(path, FAKE_TENSORS[CROSSREF]).outcome is outcome, name
+
+
 def test_without_a_decomposition(tmp_path: Path, lab: Laboratory) -> None:
     """The rung takes it from the table that Inductor gives to AOTAutograd; where there is none it says so."""
     path = tmp_path / "program.py"

@@ -16,7 +16,7 @@ from pt2bugs.case.words import Outcome
 from pt2bugs.engine.check import SoftTimeout, import_file, remember_originals, seed
 from pt2bugs.engine.observe import observe_exception, render, type_name
 from pt2bugs.engine.protocol import ReportPipe
-from pt2bugs.engine.redirect import NONE, Entries, HandledExceptions, crossref, install
+from pt2bugs.engine.redirect import NONE, Entries, HandledExceptions, install
 from pt2bugs.engine.redirect import __file__ as redirect_file
 
 STDOUT_LIMIT = 100_000
@@ -83,8 +83,7 @@ def run_redirected(request: Mapping[str, Any], pipe: ReportPipe) -> None:
                 else:
                     if handled is not None:
                         handled.start()
-                    with crossref() if redirect.get("crossref") else contextlib.nullcontext():
-                        _run_as_main(path, request.get("argv", ()))
+                    _run_as_main(path, request.get("argv", ()))
             finally:
                 timer.stop()
                 if handled is not None:

@@ -146,7 +146,7 @@ def _redirect_compile(torch: Any, redirect: Mapping[str, Any], entries: Entries)
                 entries.enter("compile")
                 entries.name_backend(options.get("backend", "inductor"))
             if redirect.get("backend") == NONE:
-                return model
+                return _uncompiled(model, redirect)
             return original(model, *args, **_options(redirect, options))
 
     torch.compile = compile_
@@ -156,6 +156,7 @@ def _redirect_compile(torch: Any, redirect: Mapping[str, Any], entries: Entries)
         def compile_module(self: Any, *args: Any, **options: Any) -> None:
             entries.enter("compile")
             entries.name_backend(options.get("backend", "inductor"))
+            _uncompiled(self, redirect)
 
         module_class.compile = compile_module
     dynamo: Any = import_or_none("torch._dynamo")
@@ -170,10 +171,16 @@ def _redirect_compile(torch: Any, redirect: Mapping[str, Any], entries: Entries)
                 entries.enter("compile")
                 entries.name_backend(backend)
                 if redirect.get("backend") == NONE:
-                    return lambda model: model
+                    return lambda model: _uncompiled(model, redirect)
                 return optimize(_backend(redirect, backend), *args, **options)
 
         dynamo.optimize = optimize_
+    if redirect.get("crossref"):
+        # A backward pass is compiled with its forward pass, and called outside of it.
+        autograd = import_or_none("torch.autograd")
+        for owner, name in ((getattr(torch, "Tensor", None), "backward"), (autograd, "backward"), (autograd, "grad")):
+            if hasattr(owner, name):
+                setattr(owner, name, _compared(getattr(owner, name)))
     frames = sys.modules.get("torch._dynamo.convert_frame")
     wrapper = getattr(frames, "CatchErrorsWrapper", None)
     if wrapper is not None:
@@ -240,12 +247,36 @@ def _backend(redirect: Mapping[str, Any], asked: Any) -> Any:
     return observed
 
 
-@contextmanager
-def crossref() -> Iterator[None]:
-    """Compare every operator that runs in here with what its fake tensor kernel says of the result."""
-    fake: Any = importlib.import_module("torch._subclasses")
-    with fake.CrossRefFakeMode():
-        yield
+def _uncompiled(model: Any, redirect: Mapping[str, Any]) -> Any:
+    """What runs in the place of a compiled function or module."""
+    if not redirect.get("crossref"):
+        return model
+    if callable(getattr(model, "forward", None)):
+        model.forward = _compared(model.forward)
+        return model
+    return _compared(model)
+
+
+def _compared(function: Any) -> Any:
+    """The function, with every operator's result compared with what its fake tensor says of it."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        # Of two modes, one would compare what the other does.
+        if _modes:
+            return function(*args, **kwargs)
+        _modes.append(import_or_none("torch._subclasses").CrossRefFakeMode())
+        try:
+            with _modes[-1]:
+                return function(*args, **kwargs)
+        finally:
+            _modes.clear()
+
+    return call
+
+
+_modes: list[Any] = []
+"""The mode that compares, while one does."""
 
 
 def _is_torchs_own(backend: Any) -> bool:

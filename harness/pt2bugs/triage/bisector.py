@@ -32,7 +32,10 @@ def narrow(lab: Laboratory, program: Program, found: Reproduction, ladder: Ladde
     """
     subsystems = SUBSYSTEMS.get(ladder.first_failing)
     if subsystems is None:
-        ladder.why_no_pass = "the failure is not inside Inductor"
+        is_named = bool(ladder.first_failing)
+        ladder.why_no_pass = (
+            "the failure is not inside Inductor" if is_named else "no rung of the ladder shows the failure"
+        )
         return
     if Version(public(lab.torch)) < SINCE:
         ladder.why_no_pass = f"torch {public(lab.torch)} has no bisector; {SINCE} and newer have one"

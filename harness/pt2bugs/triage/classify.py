@@ -178,7 +178,9 @@ def symptom_of(program: Program, identity: Identity, trial: Trial, ladder: Ladde
         if handled and _WANTS_ERROR.search(words):
             return "missing-error", "without the compiler an exception is raised there, with it none is"
         if expects_exception(program.source, identity.line):
-            either = "" if ladder.heals("none") else "; without the compiler none is raised either"
+            none = ladder.step("none")
+            fails = none is not None and none.identity.is_failure
+            either = "; without the compiler none is raised either" if fails else ""
             return "missing-error", f"the program expects an exception there, and none is raised{either}"
     return "wrong-result", "the program's own comparison fails"
 

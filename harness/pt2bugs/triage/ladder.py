@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pt2bugs.case.observation import Observation, telling_line
@@ -134,6 +134,7 @@ class Climber:
         self._lab, self._program, self._found, self._talk = lab, program, found, talk
         self._inside = inside
         self._budget = lab.budget.share(BUDGET_PART)
+        self._is_cut_short = False
         self.ladder = Ladder()
 
     def climb(self) -> Ladder:
@@ -173,9 +174,11 @@ class Climber:
         Where every layer lets something through that should be refused, all fail by the same assertion. What a program
         gets instead is then the failure, and a layer that gives another result is not to blame.
         """
-        same = [step for step in self.ladder.steps if step.rung in LAYERS[1:] and step.same]
-        if self._wants_refusal:
-            same = [step for step in same if step.identity.is_equal(self._found.identity)] or same
+        steps = self.ladder.steps
+        same = [step for step in steps if step.rung in LAYERS[1:] and step.same]
+        if self._wants_refusal and (exact := [one for one in same if one.identity.is_equal(self._found.identity)]):
+            steps[:] = [replace(step, same=False) if step in same and step not in exact else step for step in steps]
+            same = exact
         return same[0].rung if same else ""
 
     @property
@@ -230,7 +233,7 @@ class Climber:
                 self.ladder.first_failing = rung
         self._skip("fullgraph", "an export has one graph")
         self._try("dynamo_disabled", {**EXPORTS.get(self.ladder.first_failing, {}), **SHAPES["dynamo_disabled"]})
-        if not self.ladder.first_failing:
+        if not self.ladder.first_failing and not self._is_cut_short:
             # Neither setting alone: the program may need both, as one that exports twice.
             self.ladder.steps.append(Step("export", self._found.identity, same=True, trial=self._found.trial))
             self.ladder.first_failing = "export"
@@ -238,7 +241,11 @@ class Climber:
     def _own_backend(self) -> None:
         """The backend that the program names, where that is none of the layers."""
         own = [name for name in self._found.trial.backends if name not in LAYERS]
-        if self.ladder.first_failing or (not own and "inductor" not in self._found.trial.backends):
+        if (
+            self._is_cut_short
+            or self.ladder.first_failing
+            or (not own and "inductor" not in self._found.trial.backends)
+        ):
             return
         rung = own[0] if own else "as_written"
         self.ladder.steps.append(Step(rung, self._found.identity, same=True, trial=self._found.trial))
@@ -284,6 +291,7 @@ class Climber:
 
     def _try(self, rung: str, redirect: Mapping[str, Any], *, exact: bool = False) -> Step:
         if self._budget.is_over:
+            self._is_cut_short = True
             self._skip(rung, "its share of the budget was spent")
             return self.ladder.steps[-1]
         self._talk(f"ladder: {rung}")
