@@ -11,6 +11,7 @@ from pt2bugs.case.expectation import Where, judge
 from pt2bugs.case.header import parse_case
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.words import Outcome
+from pt2bugs.engine.facts import EnvironmentFacts
 from pt2bugs.results.record import new_record
 from pt2bugs.results.writer import JournalWriter
 from suite import case_text
@@ -130,7 +131,7 @@ def _write_journal(results: Path, path: Path, given: dict[str, Any]) -> None:
                 Outcome(given["bug"]["outcome"]), given["bug"].get("error", ""), given["message"], first, others,
                 given.get("signal", ""), output_tail=given.get("output", ""),
             )  # fmt: skip
-        facts = {"torch": f"{release}+cpu", "python": "3.11.7"}
+        facts = EnvironmentFacts(torch=f"{release}+cpu", python="3.11.7")
         verdict = judge(case, "test_it", where, seen).verdict
         cell, started = Cell(case, case.checks[0], "cpu", "inductor"), datetime(2026, 1, 1, tzinfo=timezone.utc)
         writer.append(new_record(cell, seen, verdict, facts, run_id="seeded", started=started, extras=()))

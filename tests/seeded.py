@@ -12,6 +12,7 @@ from pt2bugs.case.expectation import Where, judge
 from pt2bugs.case.header import parse_case
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.words import FAILURES, Outcome, Verdict
+from pt2bugs.engine.facts import EnvironmentFacts
 from pt2bugs.results.matrix import Results
 from pt2bugs.results.record import new_record
 from pt2bugs.results.writer import JournalWriter
@@ -68,7 +69,7 @@ def write_journal(
             final = verdicts[-1] if number < len(repeats) or len(set(verdicts)) == 1 else "flaky"
             record = new_record(
                 Cell(case, case.check("test_it"), "cpu", "inductor"), seen, Verdict(final),
-                {"torch": f"{release}+cpu", "torch_git": git_of(release), "python": "3.11.7"},
+                EnvironmentFacts(torch=f"{release}+cpu", torch_git=git_of(release), python="3.11.7"),
                 run_id=run_id, started=start + timedelta(milliseconds=number), extras=(),
                 repeat=number, repeats=len(repeats),
             )  # fmt: skip
@@ -86,7 +87,7 @@ def write_backend_lines(folder: Path, cases: Path, backend: str, outcomes: Mappi
         verdict = Verdict.FAIL if seen.outcome in FAILURES else Verdict(str(seen.outcome))
         record = new_record(
             Cell(case, case.check("test_it"), "cpu", backend), seen, verdict,
-            {"torch": "2.13.0+cpu", "torch_git": git_of("2.13.0"), "python": "3.11.7"},
+            EnvironmentFacts(torch="2.13.0+cpu", torch_git=git_of("2.13.0"), python="3.11.7"),
             run_id="seeded", started=START, extras=extras,
         )  # fmt: skip
         writer.append(record)

@@ -18,6 +18,7 @@ from pt2bugs.case.cells import Cell, cells_of
 from pt2bugs.case.header import parse_case
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.words import DEMANDS, EXTRAS, Outcome, Verdict
+from pt2bugs.engine.facts import EnvironmentFacts
 from pt2bugs.envs.packages import folder_word, package_word
 from pt2bugs.errors import InputError
 from pt2bugs.results.failure import failure_of, is_same
@@ -41,7 +42,7 @@ def _cell(folder: Path, **settings: Any) -> Cell:
 
 
 def line(cell: Cell, outcome: Outcome, backend: str = "mine", verdict: Verdict = Verdict.FAIL, **seen: Any) -> Record:
-    facts = {"torch": "2.13.0", "python": "3.11.7"}
+    facts = EnvironmentFacts(torch="2.13.0", python="3.11.7")
     now = datetime(2026, 1, 1, tzinfo=timezone.utc)
     one = replace(cell, backend=backend)
     return new_record(one, Observation(outcome, **seen), verdict, facts, run_id="r", started=now, extras=())

@@ -19,6 +19,7 @@ from pt2bugs.cluster.ledger import Attempt, Ledger, Owed
 from pt2bugs.cluster.plan import Plan, Settings
 from pt2bugs.cluster.session import Session, Worker
 from pt2bugs.cluster.task import PackageWords
+from pt2bugs.engine.facts import EnvironmentFacts
 from pt2bugs.envs.environment import Key
 from pt2bugs.results.journal import journal_files, read_journal
 from pt2bugs.results.matrix import Results
@@ -46,8 +47,9 @@ def work_of(tmp_path_factory: pytest.TempPathFactory) -> MakeWork:
 
 
 def line(owed: Owed, repeat: int, run_id: str) -> bytes:
+    facts = EnvironmentFacts(torch="2.5.0", python="3.11.1")
     record = new_record(
-        owed.cell, Observation(Outcome.PASS), Verdict.PASS, {"torch": "2.5.0", "python": "3.11.1"},
+        owed.cell, Observation(Outcome.PASS), Verdict.PASS, facts,
         run_id=run_id, started=datetime.now(timezone.utc), extras=(), repeat=repeat, repeats=REPEATS,
     )  # fmt: skip
     return as_line(record)

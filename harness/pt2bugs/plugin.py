@@ -24,6 +24,7 @@ from pt2bugs.case.model import CaseError
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.words import Verdict
 from pt2bugs.engine.client import Engine, EngineSettings, Worker
+from pt2bugs.engine.facts import EnvironmentFacts
 from pt2bugs.envs.extras import installed_extras
 from pt2bugs.errors import InputError
 from pt2bugs.results.record import Record
@@ -272,8 +273,8 @@ class CellRunner:
         if not self.verdicts:
             return
         counts = ", ".join(f"{n} {verdict}" for verdict in Verdict if (n := self.verdicts.get(verdict, 0)))
-        facts = self.measuring.facts if self.measuring is not None else {}
-        where = f"torch {facts['torch']}, Python {facts['python']}, {facts['cpu_capability']}: " if facts else ""
+        facts = self.measuring.facts if self.measuring is not None else EnvironmentFacts()
+        where = f"torch {facts.torch}, Python {facts.python}, {facts.cpu_capability}: " if facts.torch else ""
         if self.measuring is not None and (removed := self.measuring.engine.removed):
             terminalreporter.write_line(
                 f"kept from the cells, as they change what a compiler does: {', '.join(removed)}"
@@ -353,10 +354,10 @@ class CellRunner:
         return report
 
     def _properties(self, item: CellItem, verdict: Verdict) -> list[tuple[str, object]]:
-        facts = self.measuring.facts if self.measuring is not None else {}
+        facts = self.measuring.facts if self.measuring is not None else EnvironmentFacts()
         return [
             ("case", item.cell.case.id),
-            ("torch", facts.get("torch", "")),
+            ("torch", facts.torch),
             ("device", item.cell.device),
             ("backend", item.cell.backend),
             ("verdict", str(verdict)),

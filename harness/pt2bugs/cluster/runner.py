@@ -21,6 +21,7 @@ from pt2bugs.cluster.ledger import Attempt, Ledger, Owed
 from pt2bugs.cluster.plan import Plan, Settings
 from pt2bugs.cluster.session import GPU, Happening, Session, Worker
 from pt2bugs.cluster.task import LINE, READY, TALK, Answer
+from pt2bugs.engine.facts import EnvironmentFacts
 from pt2bugs.results.matrix import Results
 from pt2bugs.results.record import Record, new_record
 from pt2bugs.run.measurement import new_run_id
@@ -306,7 +307,7 @@ class ClusterRunner:
         self._plan.placement.done(attempt.seat, owed.number)
         key = owed.work.target.key
         seen = Observation(Outcome.ERROR, message=f"{MAX_LOSSES} workers were lost while they ran it")
-        facts = {"torch": key.torch, "python": key.python}
+        facts = EnvironmentFacts(torch=key.torch, python=key.python)
         record = new_record(
             owed.cell, seen, Verdict.ERROR, facts,
             run_id=self.run_id, started=datetime.now(timezone.utc), extras=key.extras,

@@ -266,7 +266,7 @@ class Prober:
 
     @property
     def torch(self) -> str:
-        return public(self.facts["torch"])
+        return public(self.facts.torch)
 
     def close(self) -> None:
         self.engine.close()
@@ -275,7 +275,7 @@ class Prober:
         common = {"path": str(case.path.resolve()), "device": "cpu", "threads": 1, "timeout_s": seconds}
         ended = self._worker.run({**common, **request}, Limits(seconds, case.memory))
         seen, _ = observe_exit(ended, seconds, case.memory)
-        seen.present(partial(Normalizer(self.facts["paths"]).hide, case=case.path))
+        seen.present(partial(Normalizer(self.facts.paths).hide, case=case.path))
         return seen
 
     def _run_check(self, case: Case, check: Check, backend: str, *, kind: str) -> Observation:
@@ -304,7 +304,7 @@ class Prober:
         return Finding("program", holds, seen.summary[:80])
 
     def _expected(self, case: Case, check: Check, backend: str) -> Bug | None:
-        where = Where(self.torch, self.facts["python"], "cpu", backend)
+        where = Where(self.torch, self.facts.python, "cpu", backend)
         return expected_bug(case, check.name, where)
 
     def check_eager(self, case: Case) -> Finding:

@@ -7,6 +7,7 @@ the other; workers of one engine are independent of each other, and each may be 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import select
 import signal
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from pt2bugs.engine.environment import Removed, cell_environment
+from pt2bugs.engine.facts import EnvironmentFacts
 from pt2bugs.engine.folders import RunFolder
 from pt2bugs.engine.guardian import CLOSED
 from pt2bugs.engine.protocol import EXIT_S, START_S, ChildExit, Limits, StopReason, receive, send
@@ -84,7 +86,7 @@ class Engine:
 
     def __init__(self, settings: EngineSettings) -> None:
         self.settings = settings
-        self.facts: dict[str, Any] = {}
+        self.facts = EnvironmentFacts()
         self.removed: Removed = ()
         """Variables that are kept from the cells."""
         self._lock = threading.RLock()
@@ -96,8 +98,8 @@ class Engine:
         self._kills = 0
         self._is_over = False
 
-    def start(self) -> dict[str, Any]:
-        """Start it if it does not run, and return the facts of its environment, see `warmup.prepare`.
+    def start(self) -> EnvironmentFacts:
+        """Start it if it does not run, and return the facts of its environment.
 
         Raises:
             EngineError: it cannot be started.
@@ -142,7 +144,7 @@ class Engine:
             words = hello["failed"] if hello else self._last_words()
             self.close()
             raise (_KilledError if words.endswith("it died by SIGKILL") else EngineError)(words)
-        self.facts = hello["facts"]
+        self.facts = EnvironmentFacts.from_dict(hello["facts"])
 
     def _spawn(self, folder: Path) -> None:
         environ, self.removed = cell_environment(
@@ -389,8 +391,6 @@ class _KilledError(EngineError):
 
 
 def _encode(message: dict[str, Any]) -> bytes:
-    import json
-
     return json.dumps(message).encode() + b"\n"
 
 

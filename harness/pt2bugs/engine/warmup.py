@@ -20,6 +20,7 @@ from typing import Any
 
 from pt2bugs.collector import collector_paused
 from pt2bugs.engine import inductor
+from pt2bugs.engine.facts import EnvironmentFacts
 from pt2bugs.engine.folders import cache_home
 from pt2bugs.engine.memory import Memory, cpu_name
 
@@ -38,7 +39,7 @@ Needs = dict[str, list[str]]
 """What a compile was seen to need: the ``modules`` it imported."""
 
 
-def prepare(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def prepare(settings: Mapping[str, Any], folder: Path) -> EnvironmentFacts:
     """Import torch and the compiler, and say what was imported.
 
     Args:
@@ -48,8 +49,7 @@ def prepare(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         folder: of the run, to keep things in should the cache not be writable.
 
     Returns:
-        Facts about the environment: `memory` is the folder of what it remembers, `known_targets` are those of which it
-        remembers what a compile needs, `paths` are folders that must not show in results.
+        Facts of the environment.
 
     Raises:
         Exception: whatever the import of torch raises; the environment is then broken.
@@ -79,18 +79,18 @@ def prepare(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     known = [name for name in (_target(*one) for one in targets) if name in remembered]
     for name in known:
         provide(remembered[name])
-    return {
-        "torch": str(torch.__version__),
-        "torch_git": torch.version.git_version or "",
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "cpu_capability": _cpu_capability(torch),
-        "device_name": cpu_name(),
-        "memory": str(memory.folder),
-        "known_targets": known,
-        "paths": interpreter_paths(),
-        "distributions": dict(_versions(settings.get("distributions", ()))),
-    }
+    return EnvironmentFacts(
+        torch=str(torch.__version__),
+        torch_git=torch.version.git_version or "",
+        python=platform.python_version(),
+        platform=platform.platform(),
+        cpu_capability=_cpu_capability(torch),
+        device_name=cpu_name(),
+        memory=str(memory.folder),
+        known_targets=tuple(known),
+        paths=interpreter_paths(),
+        distributions=dict(_versions(settings.get("distributions", ()))),
+    )
 
 
 def interpreter_paths() -> dict[str, str]:
@@ -127,14 +127,14 @@ def _target(device: str, backend: str) -> str:
     return f"{device} {backend}"
 
 
-def is_known(facts: Mapping[str, Any], device: str, backend: str) -> bool:
+def is_known(facts: EnvironmentFacts, device: str, backend: str) -> bool:
     """Whether `prepare` has provided what a compile there needs."""
-    return _target(device, backend) in facts["known_targets"]
+    return _target(device, backend) in facts.known_targets
 
 
-def remember(facts: Mapping[str, Any], device: str, backend: str, needs: Needs) -> None:
+def remember(facts: EnvironmentFacts, device: str, backend: str, needs: Needs) -> None:
     """Have `prepare` provide these the next time."""
-    memory = Memory(Path(facts["memory"]))
+    memory = Memory(Path(facts.memory))
     memory.keep(needs={**memory.known.get("needs", {}), _target(device, backend): needs})
 
 

@@ -49,7 +49,7 @@ def serve(control: socket.socket, folder: Path, bootstrap: list[str], *, namespa
     freeze()
     linux.use_huge_pages()
     standing = Standing.now()
-    send(control, {"facts": facts})
+    send(control, {"facts": facts.as_dict()})
     supervisors: dict[int, int] = {}
     names: dict[str, int] = {}
     while True:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, TypedDict
+from typing import Protocol, TypedDict
 
 from pt2bugs import __version__
 from pt2bugs.case.cells import Cell
@@ -81,11 +81,28 @@ KEYS = tuple(key for key in Record.__annotations__ if key not in OPTIONAL_KEYS)
 """What every line has, in the order in which it is written."""
 
 
+class Facts(Protocol):
+    """What a line says of an environment; empty where that is not known. The engine's `EnvironmentFacts` are such."""
+
+    @property
+    def torch(self) -> str: ...
+    @property
+    def torch_git(self) -> str: ...
+    @property
+    def python(self) -> str: ...
+    @property
+    def platform(self) -> str: ...
+    @property
+    def device_name(self) -> str: ...
+    @property
+    def cpu_capability(self) -> str: ...
+
+
 def new_record(
     cell: Cell,
     seen: Observation,
     verdict: Verdict,
-    facts: Mapping[str, Any],
+    facts: Facts,
     *,
     run_id: str,
     started: datetime,
@@ -97,7 +114,7 @@ def new_record(
     """The journal line of one run of a cell.
 
     Args:
-        facts: `torch`, `torch_git`, `python`, `platform`, `device_name`, `cpu_capability`, as far as known.
+        facts: of the environment, as far as known.
         started: in UTC.
         build: what the interpreter was named by, where it does not stand for a release.
     """
@@ -108,13 +125,13 @@ def new_record(
         "case": cell.case.id,
         "check": cell.check.name,
         "case_hash": cell.case.hash,
-        "torch": facts.get("torch", ""),
-        "torch_git": facts.get("torch_git", ""),
-        "python": facts.get("python", ""),
-        "platform": facts.get("platform", ""),
+        "torch": facts.torch,
+        "torch_git": facts.torch_git,
+        "python": facts.python,
+        "platform": facts.platform,
         "device": cell.device,
-        "device_name": facts.get("device_name", ""),
-        "cpu_capability": facts.get("cpu_capability", ""),
+        "device_name": facts.device_name,
+        "cpu_capability": facts.cpu_capability,
         "backend": cell.backend,
         "extras": list(extras),
         "repeat": repeat,

@@ -11,7 +11,7 @@ import signal
 import threading
 import uuid
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
@@ -25,6 +25,7 @@ from pt2bugs.case.words import EXPECTED, Outcome, Verdict
 from pt2bugs.engine import warmup
 from pt2bugs.engine.backend import BackendSetup
 from pt2bugs.engine.client import Engine, EngineError, Worker
+from pt2bugs.engine.facts import EnvironmentFacts
 from pt2bugs.engine.normalize import Normalizer
 from pt2bugs.engine.protocol import (
     EXIT_S,
@@ -107,7 +108,7 @@ class Measuring:
         self._normalizer = Normalizer({})
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> EnvironmentFacts:
         """What is known of the environment; empty before torch was imported."""
         return self.engine.facts
 
@@ -143,7 +144,7 @@ class Measuring:
             self._start()
         except EngineError as error:
             return Observation(Outcome.ERROR, message=f"the environment is broken: {error}"), ""
-        if not is_available(case, public(self.facts["torch"])):
+        if not is_available(case, public(self.facts.torch)):
             return Observation(Outcome.SKIP, message=f"needs torch {case.requires_torch}"), ""
         if why := elsewhere(case, cell.check.name, self._where(cell)):
             return Observation(Outcome.SKIP, message=why), ""
@@ -178,15 +179,15 @@ class Measuring:
             except EngineError as error:
                 self.failure = str(error)
                 raise
-            self._normalizer = Normalizer(facts["paths"])
+            self._normalizer = Normalizer(facts.paths)
         asked = self.options.torch
-        if asked and Version(public(facts["torch"])) != Version(asked):
-            words = f"asked for torch {asked}, but this environment imports torch {facts['torch']}; nothing was run"
+        if asked and Version(public(facts.torch)) != Version(asked):
+            words = f"asked for torch {asked}, but this environment imports torch {facts.torch}; nothing was run"
             raise OtherTorchError(words)
         # Until torch 2.1 it said NO AVX for the least.
-        said = facts["cpu_capability"].lower().replace("no avx", "default")
+        said = facts.cpu_capability.lower().replace("no avx", "default")
         if self.options.capability not in ("", said):
-            words = f"asked for the CPU capability {self.options.capability}, but torch {facts['torch']} says {said}"
+            words = f"asked for the CPU capability {self.options.capability}, but torch {facts.torch} says {said}"
             raise OtherTorchError(f"{words}; nothing was run")
 
     def _request(self, cell: Cell, timeout_s: float) -> dict[str, Any]:
@@ -249,25 +250,25 @@ class Measuring:
     def _where(self, cell: Cell) -> Where:
         facts = self.facts
         return Where(
-            torch=public(facts["torch"]) if facts else "0",
-            python=facts.get("python", "0"),
+            torch=public(facts.torch) if facts.torch else "0",
+            python=facts.python or "0",
             device=cell.device,
             backend=cell.backend,
-            platform=facts.get("platform", ""),
-            capability=facts.get("cpu_capability", ""),
+            platform=facts.platform,
+            capability=facts.cpu_capability,
         )
 
     def _record(
         self, cell: Cell, seen: Observation, judgement: Judgement, started: datetime, repeat: int, repeats: int
     ) -> Record:
         canary = self._canaries.get((cell.device, cell.backend))
-        facts = {
+        facts = replace(
+            self.facts,
             # Where torch did not even import, the line still says which environment is broken.
-            "torch": self.options.torch,
-            "python": self.options.python,
-            **self.facts,
-            "device_name": canary.device_name if canary else "",
-        }
+            torch=self.facts.torch or self.options.torch,
+            python=self.facts.python or self.options.python,
+            device_name=canary.device_name if canary else "",
+        )
         return new_record(
             cell, seen, judgement.verdict, facts,
             run_id=self.options.run_id, started=started, extras=self.options.extras,

@@ -24,6 +24,7 @@ from pt2bugs.case.observation import Observation
 from pt2bugs.case.words import Outcome, Verdict
 from pt2bugs.engine.client import Engine, EngineError, EngineSettings
 from pt2bugs.engine.environment import CAPABILITY_VARIABLE
+from pt2bugs.engine.facts import EnvironmentFacts
 from pt2bugs.envs.environment import Environment, EnvironmentFailure, Key
 from pt2bugs.envs.store import Store
 from pt2bugs.results.matrix import Results
@@ -363,7 +364,7 @@ def record_of_unmade(cell: Cell, work: Work, run_id: str) -> Record:
     """The line of a cell whose environment cannot be made, as `work.failure` says."""
     key = work.target.key
     seen = Observation(Outcome.ERROR, message=f"the environment cannot be made: {work.failure}")
-    facts = {"torch": key.torch, "python": key.python}
+    facts = EnvironmentFacts(torch=key.torch, python=key.python)
     return new_record(
         cell, seen, Verdict.ERROR, facts,
         run_id=run_id, started=datetime.now(timezone.utc), extras=key.extras,

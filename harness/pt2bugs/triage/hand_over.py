@@ -304,4 +304,4 @@ def versions(lab: Laboratory, folder: Path) -> str:
     if trial.outcome is Outcome.PASS and "PyTorch version" in trial.stdout:
         return trial.stdout.strip()
     facts = lab.facts
-    return f"PyTorch version: {facts['torch']}\nPython version: {facts['python']}\nOS: {facts['platform']}"
+    return f"PyTorch version: {facts.torch}\nPython version: {facts.python}\nOS: {facts.platform}"

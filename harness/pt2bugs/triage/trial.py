@@ -13,6 +13,7 @@ from typing import Any
 from pt2bugs.case.observation import MESSAGE_LIMIT, Observation, bounded, telling_line
 from pt2bugs.case.words import Outcome
 from pt2bugs.engine.client import Engine, EngineError, EngineSettings, Worker
+from pt2bugs.engine.facts import EnvironmentFacts
 from pt2bugs.engine.normalize import Normalizer
 from pt2bugs.engine.protocol import Limits
 from pt2bugs.run.measurement import observe_exit
@@ -85,7 +86,7 @@ class Laboratory:
     timeout_s: float = 120.0
     argv: Sequence[str] = ()
     runs: int = 0
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: EnvironmentFacts = field(default_factory=EnvironmentFacts)
 
     def __post_init__(self) -> None:
         self._engine = Engine(EngineSettings(python=self.python, targets=(("cpu", "inductor"),)))
@@ -93,15 +94,15 @@ class Laboratory:
         self._normalizer = Normalizer({})
         self._packages: list[str] = []
 
-    def start(self) -> dict[str, Any]:
+    def start(self) -> EnvironmentFacts:
         """Import torch there, and return the facts of it.
 
         Raises:
             EngineError: that does not work.
         """
         self.facts = self._engine.start()
-        self._normalizer = Normalizer(self.facts["paths"])
-        self._packages = [folder for folder, word in self.facts["paths"].items() if not word]
+        self._normalizer = Normalizer(self.facts.paths)
+        self._packages = [folder for folder, word in self.facts.paths.items() if not word]
         self._worker = self._worker or self._engine.open()
         return self.facts
 
@@ -124,7 +125,7 @@ class Laboratory:
 
     @property
     def torch(self) -> str:
-        return str(self.facts.get("torch", ""))
+        return self.facts.torch
 
     def hide(self, text: str, path: Path) -> str:
         """A text as it may be written: without paths of this machine and without secrets."""
