@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
+from browser import Open, chromium, open_page, write_browsed
+from fake_torch import build_wheels, serve_index
+from matrix_project import RELEASES, Project
 from suite import Suite
+from triage_bench import Bench
 
 # A shell starts what it runs in the background with Ctrl-C ignored, and every process below inherits that. The runs
 # that tests interrupt are to hear it.
@@ -25,3 +32,59 @@ def pytest_configure(config: pytest.Config) -> None:
 def suite(tmp_path: Path) -> Suite:
     """A corpus in a temporary folder, to be run by the real plugin on a fake torch."""
     return Suite(tmp_path)
+
+
+# --- a matrix over real environments ------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """An index of packages with the releases that the project is for."""
+    folder = tmp_path_factory.mktemp("wheels")
+    build_wheels(folder, RELEASES)
+    with serve_index(folder, tmp_path_factory.mktemp("index")) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where environments live; shared by the tests of a module, as a user's are by runs."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture
+def project(tmp_path: Path, home: Path, index: str) -> Project:
+    return Project(tmp_path, home, index)
+
+
+# --- the pages in a browser ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def browsed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project whose pages are looked at."""
+    return write_browsed(tmp_path_factory.mktemp("project"))
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    with chromium(tmp_path_factory.mktemp("profile")) as driver:
+        yield driver
+
+
+@pytest.fixture
+def visit(browser: Any, browsed: Path) -> Iterator[Open]:
+    """Opens a page of the site; afterwards the console must be empty."""
+    yield partial(open_page, browser, browsed / "site")
+    assert browser.get_log("browser") == []
+
+
+# --- triage -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Bench:
+    (tmp_path / "cases").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PT2BUGS_HOME", str(tmp_path / "cache"))
+    return Bench(tmp_path, capsys)

@@ -1,6 +1,6 @@
-"""A hostile check, what its journal line must say, and those that attack descriptors, limits, hooks and processes.
+"""A hostile check, how it is written and run, and those that attack descriptors, limits, hooks and processes.
 
-``test_engine_hostile.py`` runs these together with its own.
+``hostile_checks.py`` has the others, and all in one list.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 import textwrap
 from dataclasses import dataclass, field
 from typing import Any
+
+from suite import Suite
 
 
 @dataclass(frozen=True)
@@ -312,3 +314,54 @@ MORE = [
     ),
     *(Hostile(f"raised_{name}", body, seen) for name, (body, seen) in RAISED.items()),
 ]
+
+
+_BODY = """
+import os, random, resource, signal, subprocess, sys, tempfile, threading, time
+import torch
+
+def in_thread(function):
+    threading.Thread(target=function, daemon=True).start()
+
+def test_hostile():
+{body}
+
+def test_next():
+    assert random.random() == random.Random(0).random()
+    assert torch.get_num_threads() == 1 and torch._default_dtype == "float32" and torch.compile is not None
+    assert sum(torch._dynamo.utils.counters["stats"].values()) == 0
+    assert "ADDED" not in os.environ and os.environ["SUITE_MARK"] and sys.path and sys.modules["json"]
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == set()
+    # A folder of its own: empty, with a home and a temporary folder beside.
+    assert os.listdir() == [] == os.listdir(tempfile.gettempdir())
+    cell = os.path.dirname(os.getcwd())
+    for name in ("HOME", "TMPDIR", "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "XDG_CACHE_HOME"):
+        assert os.environ[name].startswith(cell + "/"), name
+    # Nobody else's processes, descriptors, input or secrets.
+    assert os.getsid(0) == os.getpid() and not threading.enumerate()[1:]
+    assert sys.stdin.read() == "" and os.read(0, 1) == b""
+    with os.scandir("/proc/self/fd") as entries:
+        targets = [os.readlink(entry) for entry in entries]
+    assert not [t for t in targets if not t.startswith(("/dev/null", cell, "pipe:", "/proc/"))], targets
+    assert len([t for t in targets if t.startswith("pipe:")]) == 1, targets
+    for name in ("HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "MY_PASSWORD", "SOME_INDEX"):
+        assert name not in os.environ, name
+    # Limits.
+    assert resource.getrlimit(resource.RLIMIT_CORE) == (0, 0)
+    for which in (resource.RLIMIT_FSIZE, resource.RLIMIT_NPROC, resource.RLIMIT_DATA):
+        assert resource.getrlimit(which)[0] != resource.RLIM_INFINITY
+"""
+
+SECRETS = {
+    "HF_TOKEN": "x",
+    "AWS_SECRET_ACCESS_KEY": "x",
+    "MY_PASSWORD": "x",
+    "SOME_INDEX": "https://someone:x@example.org/simple",
+}
+MODES = {"namespace": {}, "fallback": {"PT2BUGS_NO_NAMESPACE": "1"}}
+
+
+def write_hostile(suite: Suite, hostile: Hostile) -> None:
+    body = "\n".join(f"    {line}" for line in textwrap.dedent(hostile.body.strip("\n")).splitlines())
+    suite.case(hostile.name, _BODY.format(body=body), **{"compiles": False, **hostile.settings})

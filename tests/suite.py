@@ -31,6 +31,16 @@ _HEADER = """\
 {lines}
 # ///
 """
+_COMPILES = """
+import torch
+
+def {name}(x):
+    return x.sin() * 2
+
+def test_a():
+    x = torch.ones(3)
+    assert torch.compile({name})(x).sum() == {name}(x).sum(), "not equal"
+"""
 
 
 def case_text(body: str, *, bugs: Sequence[dict[str, Any]] = (), **settings: Any) -> str:
@@ -52,6 +62,11 @@ def _toml(value: Any) -> str:
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{key} = {json.dumps(item)}" for key, item in value.items()) + " }"
     return json.dumps(value)
+
+
+def compiles(name: str) -> str:
+    """The body of a case that compiles a function of that name."""
+    return _COMPILES.format(name=name)
 
 
 @dataclass

@@ -66,11 +66,6 @@ def index(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[st
         yield url
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("home")
-
-
 class Vendor:
     """A folder with a small corpus, and a backend `mine` as a wheel."""
 

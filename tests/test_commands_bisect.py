@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from fake_torch import build_wheels, serve_index
+from matrix_project import Project
 from packaging.version import Version
 from pt2bugs.bisect.search import budget
 from pt2bugs.cli import main
@@ -20,7 +21,6 @@ from pt2bugs.commands.bisect import range_of
 from pt2bugs.envs.releases import Release
 from seeded import BLOCKED, BUG, git_of, write_case, write_journal
 from suite import case_text
-from test_run_runner import Project
 
 MINORS = [f"2.{minor}.0" for minor in range(20, 36)]
 
@@ -62,11 +62,6 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def index(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with serve_index(wheels, tmp_path_factory.mktemp("index")) as url:
         yield url
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("home")
 
 
 @pytest.fixture

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pt2bugs
 import pytest
+from hostile import MODES, SECRETS, write_hostile
+from hostile_checks import HOSTILE
 from suite import Done, Suite, children, wait_until
-from test_engine_hostile import HOSTILE, MODES, SECRETS, write_hostile
 
 _WAITS_ONCE = """
 import os, time

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from itertools import combinations
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
-from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 import html5lib
@@ -19,44 +15,7 @@ from pt2bugs.cli import main
 from pt2bugs.report.site import reflowed
 from pt2bugs.report.style import LOOKS, OUTCOME_LETTERS
 from pt2bugs.results.matrix import backend_folder
-from pt2bugs.results.record import KEYS
-from pt2bugs.results.writer import JournalWriter
-from seeded import BLOCKED, BUG, write_backend_lines, write_case, write_journal
-
-RELEASES = ("2.2.2", "2.9.1", "2.10.0", "2.13.0")
-ROWS = {
-    "pytorch_1": ("b", "B", ".", "."),
-    "pytorch_2": ("B", ".", "F", "E"),
-    "pytorch_3": ("s", "B.", "B", "."),
-    "pytorch_4": (".", "E", "F", "B"),
-}
-BACKEND_ROWS = ("pytorch_1", "pytorch_2", "pytorch_3", "pytorch_4", "hostile")
-BACKENDS = {"eager": "....F", "aot_eager": "B...F", "mine": "BF..F", "odd<b>&": "s...."}
-HOSTILE = "</pre></script><script>window.pwned = 1</script><img src=x onerror='pwned=1'>\"&amp;"
-HOSTILE_ISSUE = "https://example.org/'><script>window.pwned=1</script>"
-
-
-def write_project(folder: Path) -> None:
-    """Cases with every verdict there is, one never run, and one whose texts are hostile, its issue too."""
-    for name, letters in ROWS.items():
-        path = write_case(folder, name, bugs=[BLOCKED, BUG], title=f"Bug {name}")
-        write_journal(folder, path, dict(zip(RELEASES, letters, strict=True)))
-    write_case(folder, "pytorch_9", title="Never run")
-    path = write_case(folder, "hostile", title=HOSTILE, issue=HOSTILE_ISSUE, labels=[HOSTILE], component="inductor")
-    path.write_text(path.read_text().replace("def test", f'"""{HOSTILE}"""\n\ndef test', 1))
-    write_journal(folder, path, {"2.9.1": "B", "2.13.0": "F"})
-    journal = folder / "results" / "journal" / "hostile.jsonl"
-    lines = [json.loads(line) for line in journal.read_text().splitlines()]
-    journal.unlink()
-    writer = JournalWriter(journal)
-    for line in lines:
-        texts: Any = dict.fromkeys(("message", "output_tail", "frame", "device_name", "error_type"), HOSTILE)
-        record: Any = {**line, **texts}
-        writer.append(record)
-    writer.close()
-    for name, seen in BACKENDS.items():
-        extras = ("mine==1.0",) if name == "mine" else ()
-        write_backend_lines(folder, folder / "cases", name, dict(zip(BACKEND_ROWS, seen, strict=True)), *extras)
+from report_project import HOSTILE, HOSTILE_ISSUE, RELEASES, ROWS, find, line_of, places, text_of, write_project
 
 
 @pytest.fixture(scope="module")
@@ -67,32 +26,12 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def places(folder: Path) -> list[str]:
-    return ["--cases", str(folder / "cases"), "--results", str(folder / "results")]
-
-
 @pytest.fixture(scope="module")
 def pages(project: Path) -> dict[str, Element]:
     """Every page, parsed by a parser that refuses what the HTML standard calls an error."""
     parser = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False)
     site = project / "site"
     return {str(path.relative_to(site)): parser.parse(path.read_text()) for path in sorted(site.rglob("*.html"))}
-
-
-def text_of(element: Element | None) -> str:
-    assert element is not None
-    return "".join(element.itertext())
-
-
-def find(page: Element, **attributes: str) -> Element:
-    (found,) = (one for one in page.iter() if all(one.get(name) == value for name, value in attributes.items()))
-    return found
-
-
-def line_of(page: Element, anchor: str) -> Element:
-    """The line of a case page that tells about a release."""
-    (found,) = (one for one in page.iter("details") if any(inner.get("id") == anchor for inner in one.iter()))
-    return found
 
 
 def test_a_page_per_case(pages: dict[str, Element]) -> None:
@@ -280,21 +219,6 @@ def test_pages_of_cases_that_are_gone_go_too(project: Path, tmp_path: Path) -> N
     assert sorted(path.name for path in (tmp_path / "case").iterdir()) == ["notes.html", "pytorch_1.html"]
 
 
-def test_the_newest_python_shows_and_the_others_are_told(tmp_path: Path) -> None:
-    path = write_case(tmp_path, "pytorch_1")
-    write_journal(tmp_path, path, {"2.9.1": "F"})
-    journal = tmp_path / "results" / "journal" / "pytorch_1.jsonl"
-    line = json.loads(journal.read_text())
-    assert set(line) == set(KEYS)
-    other = {**line, "python": "3.12.1", "outcome": "pass", "signal": "", "message": ""}
-    journal.write_text("".join(json.dumps(one) + "\n" for one in (line, other)))
-    assert main(["report", "-o", str(tmp_path / "site"), *places(tmp_path)]) == 0
-    page = html5lib.parse((tmp_path / "site" / "case" / "pytorch_1.html").read_text(), namespaceHTMLElements=False)
-    cells = [" ".join(text_of(one.find("summary")).split()) for one in page.iter("details")]
-    assert cells[0].endswith("torch 2.9.1: xpass (pass)")
-    assert cells[1].endswith("torch 2.9.1, Python 3.11.7: fail (crash) SIGSEGV died by SIGSEGV")
-
-
 def test_bad_input(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "file"
     file.write_text("mine")
@@ -307,84 +231,11 @@ def test_bad_input(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert not (tmp_path / "site").exists()
 
 
-def luminance(colour: str) -> float:
-    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def contrasts() -> Iterator[tuple[str, str, str]]:
-    for name, look in LOOKS.items():
-        yield name, look.ink, look.fill if name else "#ffffff"
-        yield f"{name} dark", look.dark_ink, look.dark_fill if name else "#0f1318"
-
-
-@pytest.mark.parametrize(("name", "ink", "fill"), list(contrasts()))
-def test_letters_can_be_read(name: str, ink: str, fill: str) -> None:
-    low, high = sorted((luminance(ink), luminance(fill)))
-    assert (high + 0.05) / (low + 0.05) >= 4.5, "WCAG 2 level AA"
-
-
-def test_verdicts_differ_without_colour() -> None:
-    shown = [look.letter for name, look in LOOKS.items() if name != "xfail"] + list(OUTCOME_LETTERS.values())
-    assert all(a != b for a, b in combinations(shown, 2))
-
-
 def test_soft_line_breaks_are_undone() -> None:
     assert reflowed("a long line of text\nwrapped here.\n\nb\n  c\n- d\n- e") == (
         "a long line of text wrapped here.\n\nb\n  c\n- d\n- e"
     )
     assert reflowed("") == ""
-
-
-def test_guards_are_no_bugs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name, guard in (("bug", False), ("guard", True)):
-        path = write_case(tmp_path, name, bugs=[] if guard else [BUG], guard=guard)
-        write_journal(tmp_path, path, {"2.9.1": "." if guard else "B", "2.10.0": "."})
-    assert main(["report", "-o", str(tmp_path / "site"), *places(tmp_path)]) == 0
-    assert "1 bugs and 1 guards, 2 checks x 2 torch releases" in capsys.readouterr().err
-    page = html5lib.parse((tmp_path / "site" / "index.html").read_text(), namespaceHTMLElements=False)
-    numbers = {
-        text_of(one.find("dt")): text_of(one.find("dd")) for one in page.iter("div") if one.find("dt") is not None
-    }
-    assert numbers["documented bugs"] == "1"
-    assert numbers["of them in torch 2.10.0"] == "0"
-    assert numbers["guards that must pass"] == "1"
-    groups = [text_of(one) for one in page.iter("tr") if one.get("class") == "group"]
-    assert groups[1].startswith("guards"), "last, before the counts"
-
-
-def test_equal_neighbours_are_one_line(tmp_path: Path) -> None:
-    releases = ("2.7.1", "2.8.0", "2.9.1", "2.10.0", "2.11.0")
-    write_journal(tmp_path, write_case(tmp_path, "pytorch_1"), dict(zip(releases, "BBF..", strict=True)))
-    assert main(["report", "-o", str(tmp_path / "site"), *places(tmp_path)]) == 0
-    page = html5lib.parse((tmp_path / "site" / "case" / "pytorch_1.html").read_text(), namespaceHTMLElements=False)
-    heads = [" ".join(text_of(one.find("summary")).split()) for one in page.iter("details")]
-    assert [head.partition(": ")[0] for head in heads] == [
-        ". torch 2.10.0 to 2.11.0", "F torch 2.9.1", "w torch 2.7.1 to 2.8.0"
-    ]  # fmt: skip
-    for release in releases:
-        assert line_of(page, f"test_it-cpu-inductor-{release}") is not None, "each has its address"
-
-
-def test_lives_and_trends(tmp_path: Path) -> None:
-    releases = ("2.8.0", "2.9.1", "2.10.0", "2.11.0")
-    for name, letters in {"gone": "BB..", "open": "..BB", "back": "B.B.", "never": "...."}.items():
-        write_journal(tmp_path, write_case(tmp_path, name), dict(zip(releases, letters, strict=True)))
-    assert main(["report", "-o", str(tmp_path / "site"), *places(tmp_path)]) == 0
-    lives = {one["case"]: one for one in json.loads((tmp_path / "site" / "data" / "lives.json").read_text())}
-    assert lives["gone"]["open_in"] == ["2.8.0", "2.9.1"]
-    assert (lives["gone"]["introduced"], lives["gone"]["fixed"], lives["gone"]["open"]) == ([], ["2.10.0"], False)
-    assert (lives["open"]["introduced"], lives["open"]["fixed"], lives["open"]["open"]) == (["2.10.0"], [], True)
-    assert (lives["back"]["introduced"], lives["back"]["fixed"]) == (["2.10.0"], ["2.9.1", "2.11.0"])
-    assert lives["never"]["open_in"] == []
-    page = html5lib.parse((tmp_path / "site" / "trends.html").read_text(), namespaceHTMLElements=False)
-    totals = [text_of(one) for one in page.iter() if one.get("class") == "total"]
-    assert totals[:4] == ["2", "1", "2", "1"], "bugs that each release has"
-    feed = ElementTree.fromstring((tmp_path / "site" / "feed.xml").read_bytes())
-    atom = "{http://www.w3.org/2005/Atom}"
-    titles = [text_of(entry.find(f"{atom}title")) for entry in feed.iter(f"{atom}entry")]
-    assert titles == ["torch 2.11.0: 1 fixed", "torch 2.10.0: 2 broken, 1 fixed", "torch 2.9.1: 1 fixed"]
 
 
 ODD = f"backend/{backend_folder('odd<b>&')}.html"
@@ -422,26 +273,6 @@ def test_backends_are_told_apart_from_the_layers_above(
     main(["backend", "mine", "--with", "mine==1.0", "--offline", "--json", *places(project)])
     groups = json.loads(capsys.readouterr().out)["groups"]
     assert [str(count) for count in groups.values()] == rows[0][2:]
-
-
-def test_a_device_that_was_never_measured_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_journal(tmp_path, write_case(tmp_path, "pytorch_1", devices=["cpu", "cuda"]), {"2.9.1": "B"})
-    assert main(["report", "-o", str(tmp_path / "site"), *places(tmp_path)]) == 0
-    assert "cpu, cuda (not measured)" in (tmp_path / "site" / "case" / "pytorch_1.html").read_text()
-    assert "Not measured: the device cuda." in (tmp_path / "site" / "index.html").read_text()
-    assert not (tmp_path / "site" / "backends.html").exists()
-    main(["export", "--format", "csv", *places(tmp_path)])
-    assert "cuda" not in capsys.readouterr().out
-
-
-def test_releases_with_few_results_are_pale(tmp_path: Path) -> None:
-    for name, letters in {"one": "BB", "two": "B"}.items():
-        write_journal(tmp_path, write_case(tmp_path, name), dict(zip(("2.9.1", "2.10.0"), letters, strict=False)))
-    assert main(["report", "-o", str(tmp_path / "site"), *places(tmp_path)]) == 0
-    page = html5lib.parse((tmp_path / "site" / "trends.html").read_text(), namespaceHTMLElements=False)
-    columns = [(one.get("class"), text_of(one).split()[-1]) for one in page.iter() if "column" in one.get("class", "")]
-    assert columns[:2] == [("column", "2.9.1"), ("column pale", "2.10.0")]
-    assert "(2.10.0: 50 %)" in text_of(page)
 
 
 def test_the_data_of_the_page_is_that_of_the_export(project: Path) -> None:

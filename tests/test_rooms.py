@@ -117,6 +117,10 @@ def test_syntax_of_the_oldest_python() -> None:
         ast.parse(path.read_text(), feature_version=(3, 10))
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.stem)
+OTHERS = (ROOT / "tests", ROOT / "benchmarks", ROOT / "docs")
+FILES = sorted([*PACKAGE.rglob("*.py"), *(path for folder in OTHERS for path in folder.glob("*.py"))])
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_files_hold_one_concept(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= 400

@@ -2,124 +2,20 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from fake_torch import build_wheels, serve_index
-from pt2bugs.case.cells import Cell, cells_of
-from pt2bugs.case.corpus import load_cases
-from pt2bugs.engine.client import Engine
-from pt2bugs.envs.environment import Key
-from pt2bugs.envs.sources import Sources
-from pt2bugs.envs.store import Store
+from matrix_project import CHECK, Project
 from pt2bugs.results.journal import read_journal
-from pt2bugs.results.matrix import Results
-from pt2bugs.results.record import Record
 from pt2bugs.results.writer import LARGE_JOURNALS
-from pt2bugs.run.runner import Progress, Runner
-from pt2bugs.run.schedule import CellQueue, RunOptions, Target, Work
 from suite import case_text
-
-RELEASES = {
-    "2.5.0": {},
-    "2.5.1": {"old": "wrong"},
-    "2.6.0": {"old": "wrong", "ends": "abort"},
-    # The canary's own function. A fork leaves the real torch without its pool of threads; a backward pass, that of a
-    # canary too, then aborts now and then.
-    "2.7.0": {"ends": "raise", "program": "threads"},
-    # This release compiles nothing.
-    "2.8.0": {"program": "raise"},
-}
-CHECK = """
-import torch
-
-def test_{name}(backend):
-    def {name}(x):
-        return x.sin()
-
-    x = torch.arange(4)
-    torch.testing.assert_close(torch.compile({name}, backend=backend)(x), {name}(x))
-"""
-
-
-@pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("wheels")
-    build_wheels(folder, RELEASES)
-    with serve_index(folder, tmp_path_factory.mktemp("index")) as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where environments live; shared by the tests of this module, as a user's are by runs."""
-    return tmp_path_factory.mktemp("home")
-
-
-class Project:
-    """A folder with a small corpus, and the command line run in it."""
-
-    def __init__(self, folder: Path, home: Path, index: str) -> None:
-        self.folder, self.index = folder, index
-        # What pip is set up with on this machine must not take part.
-        self.environ = {**os.environ, "PT2BUGS_HOME": str(home), "PIP_CONFIG_FILE": os.devnull}
-        for name in ("UV_CACHE_DIR", "UV_FIND_LINKS", "PIP_FIND_LINKS"):
-            self.environ.pop(name, None)
-        old = [{"torch": "<2.6.1", "outcome": "wrong", "error": "AssertionError", "match": "not close"}]
-        ends = [
-            {"torch": ">=2.6,<2.7", "outcome": "crash", "signal": "SIGABRT"},
-            {"torch": ">=2.7", "outcome": "raise", "error": "torch._dynamo.exc.InternalTorchDynamoError"},
-        ]
-        self.case("old", bugs=old)
-        self.case("ends", bugs=ends)
-
-    def case(self, name: str, **settings: Any) -> Path:
-        path = self.folder / "cases" / "dynamo" / f"{name}.py"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(case_text(CHECK.format(name=name), **settings))
-        return path
-
-    def command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "pt2bugs.cli", *arguments]
-
-    def run(self, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            self.command(*arguments),
-            cwd=self.folder,
-            env={**self.environ, **environ},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=240,
-        )
-
-    def matrix(self, *specs: str, **environ: str) -> subprocess.CompletedProcess[str]:
-        words = [word for spec in specs for word in ("--torch", spec)]
-        return self.run("run", *words, "--index", self.index, **environ)
-
-    @property
-    def lines(self) -> list[dict[str, Any]]:
-        files = sorted((self.folder / "results" / "journal").glob("*.jsonl"))
-        return [dict(record) for record in read_journal(files, lambda _: None)]
-
-    def table(self, name: str) -> list[dict[str, str]]:
-        with (self.folder / "results" / name).open(newline="") as file:
-            return list(csv.DictReader(file))
-
-
-@pytest.fixture
-def project(tmp_path: Path, home: Path, index: str) -> Project:
-    return Project(tmp_path, home, index)
 
 
 def test_a_matrix(project: Project) -> None:
@@ -271,79 +167,6 @@ def test_the_current_torch(project: Project) -> None:
     assert line["torch"].startswith("2.")
     assert line["graphs"] == 1
     assert len(line["torch_git"]) == 40
-
-
-class TestJobs:
-    @pytest.fixture
-    def cells(self, project: Project) -> list[Cell]:
-        for number in range(6):
-            project.case(f"more_{number}", backends=["inductor", "eager"] if number % 2 else ["eager"])
-        project.case("endless", symptom="hang", backends=["eager"])
-        cases = load_cases([project.folder / "cases"])
-        return [cell for case in cases for cell in cells_of(case, (), ())]
-
-    @pytest.fixture
-    def store(self, project: Project, home: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-        monkeypatch.setenv("PT2BUGS_HOME", str(home))
-        monkeypatch.delenv("UV_CACHE_DIR", raising=False)
-        return Store(Sources(index=project.index, find_links=()))
-
-    def target(self, project: Project, torch: str) -> Target:
-        return Target(Key(torch, f"{sys.version_info.major}.{sys.version_info.minor}", index=project.index))
-
-    @pytest.mark.parametrize("jobs", [2, 5])
-    def test_of_one_environment_share_its_cells(
-        self, project: Project, store: Store, cells: list[Cell], jobs: int
-    ) -> None:
-        told: list[Record] = []
-        results = Results(project.folder / "results")
-        runner = Runner(results, store, RunOptions(jobs=jobs), Progress(advance=told.append))
-        (work,) = runner.run([Work(self.target(project, "2.6.0"), cells)])
-        assert work.failure == ""
-        names = sorted((cell.case.id, cell.check.name, cell.backend) for cell in cells)
-        assert sorted((line["case"], line["check"], line["backend"]) for line in project.lines) == names
-        assert sorted((line["case"], line["check"], line["backend"]) for line in told) == names, "told once each"
-
-    def test_help_with_the_last_environment(
-        self, project: Project, store: Store, cells: list[Cell], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """With three environments and two jobs, the one that is free first takes cells of the last."""
-        runner = Runner(Results(project.folder / "results"), store, RunOptions(jobs=2), Progress())
-        for path in {cell.case.path for cell in cells}:
-            path.write_text(
-                path.read_text().replace("    x = torch", "    import time; time.sleep(0.5)\n    x = torch")
-            )
-        # One cell in the first two, so that the last is alone for long.
-        work = [
-            Work(self.target(project, torch), owed)
-            for torch, owed in (("2.5.0", cells[:1]), ("2.5.1", cells[:1]), ("2.6.0", cells))
-        ]
-        opened: list[str] = []
-        connect = Engine._connect
-
-        def counted(engine: Engine) -> Any:
-            opened.append(engine.settings.python.parent.parent.name.split("-")[1])
-            return connect(engine)
-
-        monkeypatch.setattr(Engine, "_connect", counted)
-        runner.run(work)
-        assert sorted(opened) == ["2.5.0", "2.5.1", "2.6.0", "2.6.0"], "and none is opened for nothing"
-        assert len(project.lines) == len(cells) + 2
-
-    def test_begin_apart(self, cells: list[Cell]) -> None:
-        queue = CellQueue.of(cells)
-        order = list(queue.cells)
-        assert order[-1].case.id == "endless", "what may hang does so while others run"
-        backends = [cell.backend for cell in order[:-1]]
-        assert backends == sorted(backends)
-        assert (queue.take(from_the_end=True), queue.take(from_the_end=False)) == (order[-1], order[0])
-
-    def test_every_cell_is_taken_once(self, cells: list[Cell]) -> None:
-        queue = CellQueue.of(cells)
-        taken: list[tuple[str, ...]] = []
-        while (cell := queue.take(from_the_end=len(taken) % 3 == 1)) is not None:
-            taken.append(cell.key)
-        assert sorted(taken) == sorted(cell.key for cell in cells)
 
 
 def test_an_environment_whose_python_is_gone_is_made_again(project: Project, home: Path) -> None:

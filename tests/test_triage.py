@@ -4,86 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-import textwrap
-import venv
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
-from fake_torch import build_wheels, serve_index, write_torch
+from fake_torch import build_wheels, serve_index
 from pt2bugs.cli import main
 from pt2bugs.curate.marks import marks_in
 from suite import case_text
+from triage_bench import PROGRAM, Bench, python_with
 
 KEYS = {
     "outcome", "identity", "rate", "ladder", "first_failing", "class", "component", "known", "releases", "artifacts",
     "minimized", "torch",
 }  # fmt: skip
 LAYERS = ["none", "eager", "aot_eager", "aot_eager_decomp_partition", "inductor"]
-PROGRAM = """
-import torch
-
-
-def unused(x):
-    return x + 41
-
-
-def double(x):
-    return x * 2
-
-
-y = unused(torch.ones(2))
-x = torch.arange(4)
-torch.testing.assert_close(torch.compile(double)(x), double(x))
-print("done")
-"""
-
-
-def python_with(folder: Path, faults: Mapping[str, str], version: str = "2.90.0") -> Path:
-    """An interpreter that has nothing but a fake torch."""
-    venv.create(folder, symlinks=True, with_pip=False)
-    (site,) = folder.glob("lib/python3.*/site-packages")
-    write_torch(site, version, faults)
-    return folder / "bin" / "python"
-
-
-class Bench:
-    """A folder with a program, and the command."""
-
-    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self.folder, self._capsys = folder, capsys
-        self.out = folder / "out"
-
-    def program(self, text: str, name: str = "program.py") -> Path:
-        path = self.folder / name
-        path.write_text(textwrap.dedent(text))
-        return path
-
-    def triage(self, *arguments: str, faults: Mapping[str, str] | None = None) -> tuple[int, str, str]:
-        """Exit code, stdout and stderr of one run."""
-        python = self.folder / "env" / "bin" / "python"
-        if not python.exists():
-            python_with(self.folder / "env", faults or {})
-        command = ["triage", *arguments]
-        at = command.index("--") if "--" in command else len(command)
-        code = main([*command[:at], "--python-exe", str(python), "-o", str(self.out), *command[at:]])
-        captured = self._capsys.readouterr()
-        return code, captured.out, captured.err
-
-    def answer(self, *arguments: str, faults: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """The JSON of a program that fails."""
-        code, out, _ = self.triage(*arguments, "--json", faults=faults)
-        assert code == 1
-        return dict(json.loads(out))
-
-
-@pytest.fixture
-def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Bench:
-    (tmp_path / "cases").mkdir()
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PT2BUGS_HOME", str(tmp_path / "cache"))
-    return Bench(tmp_path, capsys)
 
 
 def test_the_whole_of_it(bench: Bench) -> None:
@@ -162,87 +96,11 @@ def test_an_error_that_nothing_raises(bench: Bench) -> None:
     assert (answer["first_failing"], answer["class"]) == ("eager", "missing-error")
 
 
-def test_a_program_that_passes(bench: Bench) -> None:
-    code, out, _ = bench.triage(str(bench.program(PROGRAM)))
-    assert code == 0
-    assert out == "passes in 3 of 3 runs on torch 2.90.0\n"
-    report = (bench.out / "report.md").read_text()
-    assert report.startswith("# program: passes on torch 2.90.0\n\nIt passes in 3 of 3 runs on torch 2.90.0.\n")
-    assert "## Minimal program" not in report
-
-
 def test_what_fails_without_the_compiler_is_no_bug_of_it(bench: Bench) -> None:
     path = bench.program(f"{PROGRAM}\nraise ValueError('my own mistake')\n")
     answer = bench.answer(str(path))
     assert (answer["first_failing"], answer["class"], answer["component"]) == ("none", None, None)
     assert [one["outcome"] for one in answer["ladder"]] == ["raise", "skip", "skip", "skip", "skip"]
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("import torch\nx = (", "is not Python"),
-        ("import torch, no_such_module", "No module named 'no_such_module'"),
-        (
-            "import torch\ntorch.compile(len)\nraise RuntimeError('Found no NVIDIA driver on your system')",
-            "needs a GPU",
-        ),
-        ("import torch\ntorch.compile(len)\ninput('which? ')", "asks for input"),
-        ("import torch\nopen('weights.bin')", "needs a file that is not there"),
-    ],
-)
-def test_what_cannot_be_run(bench: Bench, text: str, words: str) -> None:
-    code, out, err = bench.triage(str(bench.program(text)))
-    assert (code, out) == (2, "")
-    (line,) = [line for line in err.splitlines() if line.startswith("pt2bugs: ")]
-    assert words in line
-
-
-def test_an_import_that_is_not_needed(bench: Bench) -> None:
-    path = bench.program(f"import matplotlib.pyplot as plt, json\nfrom tqdm import (\n    tqdm,\n)\n{PROGRAM}")
-    code, _, err = bench.triage(str(path), faults={"double": "raise"})
-    assert code == 2
-    assert "--drop-unused-imports leaves it out" in err
-    arguments = ["--drop-unused-imports", "--skip", "minimize", "--skip", "artifacts", "--times", "1"]
-    assert bench.answer(str(path), *arguments)["identity"]["message"] == "cannot compile double"
-    assert "the import of tqdm" in (bench.out / "report.md").read_text()
-
-
-def test_what_never_compiles(bench: Bench) -> None:
-    code, _, err = bench.triage(str(bench.program("import torch\nassert torch.ones(2).sum() == 2")))
-    assert code == 3
-    assert "never enters the compiler" in err
-
-
-@pytest.mark.parametrize("what", ["no_such_case", "no_such_file.py"])
-def test_what_is_not_there(bench: Bench, what: str) -> None:
-    code, _, err = bench.triage(what)
-    assert code == 2
-    assert what in err
-
-
-def test_arguments_of_the_program(bench: Bench) -> None:
-    path = bench.program(PROGRAM.replace('print("done")', "import sys\nassert sys.argv[1:] == ['--n', '3']"))
-    code, out, _ = bench.triage(str(path), "--times", "1", "--", "--n", "3")
-    assert (code, out.splitlines()[0]) == (0, "passes in 1 of 1 runs on torch 2.90.0")
-
-
-def test_printing_another_text(bench: Bench) -> None:
-    text = "import torch\ndef double(x):\n    return x * 2\nprint(torch.compile(double)(torch.arange(3)).values)\n"
-    path = bench.program(text)
-    code, _, _ = bench.triage(str(path), faults={"double": "wrong@inductor"})
-    assert code == 0
-    answer = bench.answer(str(path), "--compare-output", "--skip", "artifacts")
-    assert (answer["outcome"], answer["first_failing"], answer["class"]) == ("wrong", "inductor", "wrong-result")
-    assert "line 1 is '[1, 3, 5]', not '[0, 2, 4]'" in answer["identity"]["message"]
-    assert "does not fail" not in (bench.out / "report.md").read_text()
-
-
-def test_a_text_that_varies_is_not_compared(bench: Bench) -> None:
-    path = bench.program("import time, torch\ntorch.compile(len)\nprint('it took', time.perf_counter_ns())\n")
-    code, out, _ = bench.triage(str(path), "--compare-output", "--times", "1")
-    assert code == 0
-    assert "what it prints was not compared: it differs from run to run" in out
 
 
 def test_what_shows_without_the_compiler_too_is_another_failure(bench: Bench) -> None:
@@ -328,25 +186,6 @@ def test_verify_a_fix(bench: Bench, tmp_path: Path) -> None:
         assert found["fixed"] == (code == 0)
 
 
-def test_a_program_that_breaks_what_reports_need(bench: Bench) -> None:
-    spoil = (
-        "import builtins, json, os, sys, time\nos.write = json.dumps = time.time = builtins.len = sys.stdout = None\n"
-    )
-    answer = bench.answer(
-        str(bench.program(PROGRAM.replace("torch.testing", f"{spoil}torch.testing"))),
-        *("--times", "1", "--skip", "minimize", "--skip", "artifacts"),
-        faults={"double": "raise@inductor"},
-    )
-    assert (answer["outcome"], answer["first_failing"]) == ("raise", "inductor")
-
-
-def test_endless_output(bench: Bench) -> None:
-    text = "import torch\ntorch.compile(len)\nwhile True:\n    print('again ' * 1000)\n"
-    answer = bench.answer(str(bench.program(text)), "--times", "1", "--timeout", "1")
-    assert answer["outcome"] == "timeout"
-    assert sum(file.stat().st_size for file in bench.out.rglob("*") if file.is_file()) < 4_000_000
-
-
 def test_releases_from_an_index(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     for name in ("UV_CACHE_DIR", "UV_FIND_LINKS", "PIP_FIND_LINKS"):
@@ -401,9 +240,3 @@ def test_verify_needs_a_triage(bench: Bench) -> None:
     code, _, err = bench.triage(str(bench.folder), "--verify")
     assert code == 2
     assert "holds no triage.json" in err
-
-
-def test_environment_variables_do_not_decide(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(os.environ, "TORCH_COMPILE_DISABLE", "1")
-    path = bench.program(PROGRAM + "\nimport os\nassert 'TORCH_COMPILE_DISABLE' not in os.environ\n")
-    assert bench.triage(str(path), "--times", "1")[0] == 0

@@ -29,7 +29,7 @@ from pt2bugs.triage.report import artifact_lines
 from pt2bugs.triage.reproduce import Oracle, Reproduction
 from pt2bugs.triage.since_when import alike, since_when
 from pt2bugs.triage.trial import Trial
-from test_triage import PROGRAM, python_with
+from triage_bench import PROGRAM, python_with
 
 # --- putting a program into a function ----------------------------------------------------------------
 
