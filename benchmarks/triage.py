@@ -6,7 +6,8 @@
 A check becomes a program: no header, no docstring, no comment, no name of its own; it asks for the default backend.
 Only if that does not show the documented failure (its bug needs another backend) it asks for the one its header names.
 Torch's bisector is left out: no class and no component depends on it. Right are the first failing rung and the class:
-`RUNGS` says which rungs fit a header's component, and was fixed before the first run.
+`RUNGS` says which rungs fit a header's component, and was fixed before the first run. `SHARED` and `NARROWER` came later:
+the table has a column without them.
 """
 
 from __future__ import annotations
@@ -262,9 +263,10 @@ def table(path: Path, roots: list[Path], torch: str) -> None:
     for row in rows:
         misses = [name for name, ok in (("rung", is_rung(row)), ("class", is_class(row))) if not ok]
         right = "refused" if row["first_failing"] == REFUSED else f"no: {', '.join(misses)}" if misses else "yes"
+        rung = ", ".join(filter(None, (row["first_failing"], row.get("narrower")))) or "-"
         header = row["symptom"] if row["symptom"] == row["documented"] else f"{row['symptom']} ({row['documented']})"
         print(
-            f"| {row['case']} {row['check']} | {row['component']}, {header} | {row['first_failing'] or '-'} | "
+            f"| {row['case']} {row['check']} | {row['component']}, {header} | {rung} | "
             f"{row['class'] or '-'} | {row['said'] or '-'} | {right} |"
         )
     print()
