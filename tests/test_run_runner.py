@@ -59,7 +59,8 @@ def test_large_results_have_the_facts_of_a_run_once(project: Project) -> None:
     (journal,) = (project.folder / "results" / "journal").glob("*.jsonl")
     run, *cells = map(json.loads, journal.read_text().splitlines())
     assert (run["kind"], run["torch"]) == ("run", "2.5.1")
-    assert [(cell["case"], "torch" in cell) for cell in cells] == [("ends", False), ("old", False)]
+    # Two jobs run the two cells: either may be the first to end.
+    assert sorted((cell["case"], "torch" in cell) for cell in cells) == [("ends", False), ("old", False)]
     assert "2 answered by the journal, 0 to run" in project.matrix("2.5.1").stderr
 
 
