@@ -17,6 +17,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 from fake_torch import build_wheels, serve_index
+from matrix_project import CHECK
 from pt2bugs.cli import main
 from suite import case_text
 
@@ -24,16 +25,6 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "ci"
 NIGHTLY = "2.7.0.dev20260102"
 RELEASES = {"2.5.1": {"old": "wrong"}, "2.6.0": {"ends": "abort"}, "2.7.0.dev20260101": {}, NIGHTLY: {"old": "raise"}}
-CHECK = """
-import torch
-
-def test_{name}(backend):
-    def {name}(x):
-        return x.sin()
-
-    x = torch.arange(4)
-    torch.testing.assert_close(torch.compile({name}, backend=backend)(x), {name}(x))
-"""
 BUG = {"torch": "<2.6", "outcome": "wrong", "error": "AssertionError", "match": "not close"}
 
 

@@ -103,30 +103,9 @@ def test_what_fails_without_the_compiler_is_no_bug_of_it(bench: Bench) -> None:
     assert [one["outcome"] for one in answer["ladder"]] == ["raise", "skip", "skip", "skip", "skip"]
 
 
-def test_what_shows_without_the_compiler_too_is_another_failure(bench: Bench) -> None:
-    """No layer refuses; the value differs from AOTAutograd on, so that one is the layer."""
-    path = bench.program("""
-        import torch
-
-        def double(x):
-            return x * 2
-
-        try:
-            value = torch.compile(double)(torch.arange(4)).sum()
-        except RuntimeError:
-            pass
-        else:
-            raise AssertionError(f"accepted, gave {value}")
-    """)
-    skip = ("--times", "1", "--skip", "artifacts", "--skip", "minimize")
-    answer = bench.answer(str(path), *skip, faults={"double": "wrong@aot_eager"})
-    assert (answer["first_failing"], answer["class"]) == ("aot_eager", "missing-error")
-    assert [one["message"][-2:] for one in answer["ladder"][:3]] == ["12", "12", "16"]
-
-
-def test_where_every_layer_accepts_the_one_that_gives_this_result_counts(bench: Bench) -> None:
-    """Without the compiler it passes, as nothing was compiled; Dynamo alone gives what eager gives."""
-    path = bench.program("""
+def ladder_of_accepted(bench: Bench, complaint: str) -> list[dict[str, str]]:
+    """Of a program that complains where no layer refuses. Its value differs from AOTAutograd on: that is the layer."""
+    path = bench.program(f"""
         import torch
         from torch._dynamo.utils import counters
 
@@ -138,13 +117,25 @@ def test_where_every_layer_accepts_the_one_that_gives_this_result_counts(bench: 
         except RuntimeError:
             pass
         else:
-            assert not counters["stats"]["unique_graphs"], f"accepted, gave {value}"
+            {complaint}
     """)
     skip = ("--times", "1", "--skip", "artifacts", "--skip", "minimize")
     answer = bench.answer(str(path), *skip, faults={"double": "wrong@aot_eager"})
     assert (answer["first_failing"], answer["class"]) == ("aot_eager", "missing-error")
-    assert [one["outcome"] for one in answer["ladder"][:3]] == ["pass", "wrong", "wrong"]
-    assert [one["message"][-2:] for one in answer["ladder"][1:3]] == ["12", "16"]
+    return list(answer["ladder"])
+
+
+def test_what_shows_without_the_compiler_too_is_another_failure(bench: Bench) -> None:
+    ladder = ladder_of_accepted(bench, 'raise AssertionError(f"accepted, gave {value}")')
+    assert [one["message"][-2:] for one in ladder[:3]] == ["12", "12", "16"]
+
+
+def test_where_every_layer_accepts_the_one_that_gives_this_result_counts(bench: Bench) -> None:
+    """Without the compiler it passes, as nothing was compiled; Dynamo alone gives what eager gives."""
+    complaint = 'assert not counters["stats"]["unique_graphs"], f"accepted, gave {value}"'
+    ladder = ladder_of_accepted(bench, complaint)
+    assert [one["outcome"] for one in ladder[:3]] == ["pass", "wrong", "wrong"]
+    assert [one["message"][-2:] for one in ladder[1:3]] == ["12", "16"]
 
 
 def test_secrets_are_not_written(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
