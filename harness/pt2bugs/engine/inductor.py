@@ -48,7 +48,7 @@ def _hash_sources() -> None:
 def _check_headers() -> None:
     """Check that the precompiled headers are up to date, or make them. g++ preprocesses them for it: 0.3 s of a cell.
 
-    `load_pybinding_async` does that at once. It compiles only when its result is called, which nobody does.
+    `load_pybinding_async` does that, and returns a function that compiles the kernel. Nobody calls it.
     """
     codecache: Any = importlib.import_module("torch._inductor.codecache")
     with tempfile.TemporaryDirectory() as folder:

@@ -23,7 +23,7 @@ from pt2bugs.files import FileError, write_text
 _ABANDONED_S = 7 * 24 * 3600
 """Seconds after which a temporary folder counts as abandoned."""
 _HEADER_S = 600
-"""Seconds after which nobody is still writing a precompiled header."""
+"""A precompiled header that is incomplete after so many seconds was left by a process that was killed."""
 _BEING_WRITTEN = b"gpcWrite"
 """How g++ begins a precompiled header until it is complete."""
 
