@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from pathlib import Path
@@ -10,7 +11,8 @@ import pytest
 from fake_torch import build_wheels, serve_index
 from pt2bugs.cli import main
 from pt2bugs.curate.marks import marks_in
-from suite import case_text
+from pt2bugs.triage.budget import Budget
+from suite import case_text, compiles
 from triage_bench import PROGRAM, Bench, python_with
 
 KEYS = {
@@ -175,6 +177,33 @@ def test_verify_a_fix(bench: Bench, tmp_path: Path) -> None:
         found = json.loads(bench._capsys.readouterr().out)
         assert found["files"][0]["answer"] == answer
         assert found["fixed"] == (code == 0)
+
+
+def test_verify_tells_what_the_budget_left_out(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("one", "two", "three"):
+        (bench.folder / "cases" / f"{name}.py").write_text(case_text(compiles(name), component="aotautograd"))
+    skip = ("--times", "1", "--skip", "artifacts", "--skip", "minimize")
+    bench.answer(str(bench.program(PROGRAM)), *skip, faults={"double": "raise@aot_eager"})
+    command = ["triage", str(bench.out), "--verify", "--python-exe", str(python_with(tmp_path / "fixed", {}))]
+
+    assert main([*command, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["neighbours"], found["neighbours_not_run"]) == (3, 0)
+
+    asked = itertools.count()
+    over = property(lambda _: next(asked) > 3)  # three files and one neighbour are asked for first
+    monkeypatch.setattr(Budget, "is_over", over)
+    assert main([*command, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["neighbours"], found["neighbours_not_run"]) == (1, 2)
+
+    monkeypatch.setattr(Budget, "is_over", property(lambda _: True))
+    assert main(command) == 1
+    out = capsys.readouterr().out
+    assert "case.py: cannot say (the budget was spent)" in out
+    assert "3 of 3 cells were not run: the budget was spent" in out
 
 
 def test_releases_from_an_index(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

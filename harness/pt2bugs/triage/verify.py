@@ -37,11 +37,15 @@ class Verdict:
 
 @dataclass
 class Verification:
-    """Of a build: the reproduction, the case and the unit test, and the neighbours whose verdict is unexpected."""
+    """Of a build: the reproduction, the case and the unit test, and the neighbours whose verdict is unexpected.
+
+    `neighbours` were run; `neighbours_not_run` were not, because the budget was spent.
+    """
 
     torch: str
     verdicts: list[Verdict] = field(default_factory=list)
     neighbours: int = 0
+    neighbours_not_run: int = 0
     changed: list[dict[str, str]] = field(default_factory=list)
 
     @property
@@ -54,6 +58,7 @@ class Verification:
             "fixed": self.is_fixed,
             "files": [{"name": one.name, "answer": one.answer, "message": one.words} for one in self.verdicts],
             "neighbours": self.neighbours,
+            "neighbours_not_run": self.neighbours_not_run,
             "changed": self.changed,
         }
 
@@ -90,7 +95,11 @@ def verify(
                 found.verdicts.append(Verdict(name, UNKNOWN, "the budget was spent"))
                 continue
             talk(f"verify: {name}")
-            found.verdicts.append(_judge(name, run(lab), identity))
+            trial = run(lab)
+            if trial.outcome is Outcome.TIMEOUT and budget.is_over:
+                found.verdicts.append(Verdict(name, UNKNOWN, "the budget was spent while it ran"))
+                continue
+            found.verdicts.append(_judge(name, trial, identity))
     if component := result["component"]:
         _neighbours(found, component, python, cases, budget, talk)
     return found
@@ -154,7 +163,7 @@ def _neighbours(
         measuring = Measuring(engine, MeasureOptions(run_id=new_run_id()))
         for number, cell in enumerate(cells, 1):
             if budget.is_over:
-                talk(f"verify: the budget was spent after {found.neighbours} of {len(cells)} neighbours")
+                found.neighbours_not_run = len(cells) - number + 1
                 return
             talk(f"verify: neighbour {number} of {len(cells)}, {cell.case.id}")
             for measured in measuring.measure(cell, worker):
