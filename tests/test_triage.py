@@ -140,6 +140,18 @@ def test_where_every_layer_accepts_the_one_that_gives_this_result_counts(bench: 
     assert [one["message"][-2:] for one in ladder[1:3]] == ["12", "16"]
 
 
+def test_what_a_person_reads_names_the_release(bench: Bench) -> None:
+    """Which build of it stands in the versions of the report, and in the JSON."""
+    python_with(bench.folder / "env", {"double": "raise"}, "2.90.0+cpu")
+    skip = ("--times", "1", "--skip", "artifacts", "--skip", "minimize")
+    path = bench.program(PROGRAM)
+    assert bench.triage(str(path), *skip)[1].startswith("raise in 1 of 1 runs on torch 2.90.0\n")
+    assert "In 1 of 1 runs on torch 2.90.0 it raises:" in (bench.out / "report.md").read_text()
+    assert json.loads((bench.out / "triage.json").read_text())["torch"] == "2.90.0+cpu"
+    refused = bench.triage(str(bench.program("import no_such_module\n")))[2]
+    assert "cannot import what it needs with torch 2.90.0: " in refused
+
+
 def test_secrets_are_not_written(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     secret, other = "hunter2-is-my-secret", "hf_AbCdEfGhIjKlMnOpQrStUv"
     monkeypatch.setenv("SERVICE_PASSWORD", secret)

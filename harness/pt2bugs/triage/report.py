@@ -84,7 +84,7 @@ def summary(triage: Triage) -> str:
         lines = [_passes(triage)]
         lines += [f"  {sentence}" for sentence in triage.releases.sentences()] if triage.releases else []
         return "\n".join([*lines, *(f"  note: {note}" for note in triage.notes)])
-    lines = [f"{found.identity.outcome} in {found.failed} of {found.runs} runs on torch {triage.torch}"]
+    lines = [f"{found.identity.outcome} in {found.failed} of {found.runs} runs on torch {public(triage.torch)}"]
     lines.append(f"  {found.identity.headline[:240]}")
     if found.identity.place:
         lines.append(f"  in {found.identity.frame}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from pt2bugs.case.expectation import public
 from pt2bugs.case.words import Outcome
 from pt2bugs.errors import NothingSelected
 from pt2bugs.triage.identity import PRINTS_OTHERWISE, Identity
@@ -138,7 +139,7 @@ def refuse(program: Program, trial: Trial, lab: Laboratory) -> None:
         CannotRun: with the reason.
     """
     seen, name = trial.observation, program.path.name
-    where = f"torch {lab.torch}"
+    where = f"torch {public(lab.torch)}"
     message = seen.message
     kind = seen.error_type
     if seen.outcome is Outcome.ERROR:
