@@ -1,0 +1,76 @@
+"""Step 2: which rungs are tried, in a laboratory that answers from a table and runs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from pt2bugs.case.observation import Observation
+from pt2bugs.case.words import Outcome
+from pt2bugs.triage.budget import Budget
+from pt2bugs.triage.ladder import (
+    CROSSREF,
+    FUNCTIONALIZE,
+    INSIDE_INDUCTOR,
+    LAYERS,
+    NO_DECOMPOSITION,
+    SHAPES,
+    Climber,
+    Ladder,
+)
+from pt2bugs.triage.program import Program
+from pt2bugs.triage.reproduce import Oracle, Reproduction
+from pt2bugs.triage.trial import Laboratory, Trial
+
+FAILS = Observation(Outcome.RAISE, "RuntimeError", "no")
+ALWAYS = (*LAYERS, *SHAPES)
+
+
+@dataclass
+class TableLaboratory:
+    """Passes below a layer and fails from it on. `asked` are the redirections of all runs."""
+
+    first: str
+    budget: Budget = field(default_factory=lambda: Budget(5))
+    timeout_s: float = 60.0
+    asked: list[Mapping[str, Any]] = field(default_factory=list)
+
+    def run(self, _: Path, redirect: Mapping[str, Any], **__: Any) -> Trial:
+        self.asked.append(redirect)
+        backend = redirect.get("backend", "none")
+        at_or_above = backend in LAYERS and LAYERS.index(backend) >= LAYERS.index(self.first)
+        return Trial(FAILS if at_or_above else Observation(Outcome.PASS), entered=("compile",))
+
+
+def climbed(lab: TableLaboratory) -> Ladder:
+    trial = Trial(FAILS, entered=("compile",), backends=("inductor",))
+    found = Reproduction(trial, trial.identity, 1, 1, Oracle())
+    return Climber(cast(Laboratory, lab), Program(Path("p.py"), "pass\n"), found, lambda _: None).climb()
+
+
+@pytest.mark.parametrize(
+    ("first", "further"),
+    [
+        ("eager", (FUNCTIONALIZE, CROSSREF)),
+        ("aot_eager", (FUNCTIONALIZE, CROSSREF, NO_DECOMPOSITION)),
+        ("aot_eager_decomp_partition", (CROSSREF,)),
+        ("inductor", (CROSSREF, *INSIDE_INDUCTOR)),
+    ],
+)
+def test_what_is_tried_where_a_layer_is_the_first_to_fail(first: str, further: tuple[str, ...]) -> None:
+    lab = TableLaboratory(first)
+    ladder = climbed(lab)
+    assert (ladder.first_failing, ladder.below) == (first, LAYERS[LAYERS.index(first) - 1])
+    assert tuple(step.rung for step in ladder.steps) == (*ALWAYS, *further)
+    assert {"backend": "none", "crossref": True} in lab.asked, "fake tensors are compared where nothing is compiled"
+
+
+def test_nothing_more_is_tried_where_the_compiler_is_not_needed() -> None:
+    lab = TableLaboratory("none")
+    ladder = climbed(lab)
+    assert ladder.first_failing == "none"
+    assert len(lab.asked) == 1
+    assert [step.identity.outcome for step in ladder.steps[1:]] == [Outcome.SKIP] * 4
