@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import venv
+import contextlib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from fake_torch import write_torch
+import pytest
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.ladder import Climber
-from pt2bugs.triage.minimize import Interesting
+from pt2bugs.triage.minimize import Interesting, minimize
 from pt2bugs.triage.program import load_program
 from pt2bugs.triage.reproduce import reproduce
 from pt2bugs.triage.trial import laboratory
+from triage_bench import python_with
 
 PROGRAM = """
 import torch
@@ -30,17 +32,98 @@ compare("inductor")
 """
 
 
+ACCEPTED = """
+import torch
+from torch._dynamo.utils import counters
+
+
+def double(x):
+    return x * 2
+
+
+try:
+    value = torch.compile(double)(torch.arange(4)).sum()
+except RuntimeError:
+    pass
+else:
+    assert not counters["stats"]["unique_graphs"], f"accepted, gave {value}"
+"""
+"""No layer refuses; a later one gives another value. Without the compiler it passes, as nothing was compiled."""
+REFUSED = """
+import torch
+from torch._dynamo.utils import counters
+
+
+def double(x):
+    if not counters["stats"]["unique_graphs"]:
+        raise ValueError("too long")
+    return x * 2
+
+
+try:
+    torch.compile(double)(torch.arange(4))
+except (ValueError, TypeError):
+    pass
+else:
+    raise AssertionError("accepted")
+"""
+"""Refused without the compiler alone."""
+
+
+@contextlib.contextmanager
+def asking(folder: Path, source: str, faults: Mapping[str, str]) -> Iterator[Interesting]:
+    """Whoever asks smaller programs than this one."""
+    path = folder / "program.py"
+    path.write_text(source)
+    program = load_program(path)
+    with laboratory(python_with(folder / "env", faults), Budget(2), 60, ()) as lab:
+        found = reproduce(lab, program, 1)
+        ladder = Climber(lab, program, found, lambda _: None, inside=False).climb()
+        yield Interesting(lab, folder, program, found, ladder)
+
+
 def test_it_asks_for_a_backend_that_fails_as_written(tmp_path: Path) -> None:
     """On a rung any backend is replaced; what is handed over is run as it is."""
-    venv.create(tmp_path / "env", symlinks=True, with_pip=False)
-    (site,) = (tmp_path / "env").glob("lib/python3.*/site-packages")
-    write_torch(site, "2.90.0", {"inductor:double": "raise"})
-    path = tmp_path / "program.py"
-    path.write_text(PROGRAM)
-    program = load_program(path)
-    with laboratory(tmp_path / "env" / "bin" / "python", Budget(2), 60, ()) as lab:
-        found = reproduce(lab, program, 1)
-        asks = Interesting(lab, tmp_path, found, Climber(lab, program, found, lambda _: None, inside=False).climb())
+    with asking(tmp_path, PROGRAM, {"inductor:double": "raise"}) as asks:
         assert asks(PROGRAM)
         assert asks(PROGRAM.replace(", backend=backend", ""))
         assert not asks(PROGRAM.replace('compare("inductor")', "compare(0)"))
+
+
+@pytest.mark.parametrize("condition", ['not counters["stats"]["unique_graphs"]', "False"])
+def test_another_result_stays_another(tmp_path: Path, condition: str) -> None:
+    """Dynamo accepts it, too: what AOTAutograd is blamed for is its result."""
+    source = ACCEPTED.replace('not counters["stats"]["unique_graphs"]', condition)
+    with asking(tmp_path, source, {"double": "wrong@aot_eager"}) as asks:
+        assert asks(source)
+        assert asks(source.replace("x * 2", "x"))
+        assert not asks(source.replace("torch.compile(double)(torch.arange(4)).sum()", "torch.compile(len)([1])"))
+
+
+def test_a_missing_exception_stays_the_one_that_is_missing(tmp_path: Path) -> None:
+    with asking(tmp_path, REFUSED, {}) as asks:
+        assert asks(REFUSED)
+        assert not asks(REFUSED.replace('ValueError("too', 'TypeError("too'))
+        aside = REFUSED.replace("else:\n    raise", 'if counters["stats"]["unique_graphs"]:\n    raise')
+        assert not asks(aside), "it is raised whether or not an exception came"
+
+
+def test_with_a_backend_of_its_own_it_passes_without_the_compiler(tmp_path: Path) -> None:
+    source = PROGRAM.replace("inductor", "npu")
+    with asking(tmp_path, source, {"npu:double": "wrong"}) as asks:
+        assert asks(source)
+        assert not asks(source.replace("(x), double(x))", "(x), double(x) + 3)"))
+
+
+def test_what_no_rung_tells_from_a_false_assertion_is_not_reduced(tmp_path: Path) -> None:
+    source = ACCEPTED.replace('not counters["stats"]["unique_graphs"]', "False")
+    path = tmp_path / "program.py"
+    path.write_text(source)
+    program = load_program(path)
+    with laboratory(python_with(tmp_path / "env", {}), Budget(2), 60, ()) as lab:
+        found = reproduce(lab, program, 1)
+        ladder = Climber(lab, program, found, lambda _: None, inside=False).climb()
+        assert (ladder.first_failing, ladder.below) == ("eager", "")
+        small = minimize(lab, program, found, ladder, tmp_path, Budget(2), lambda _: None)
+    assert (small.source, small.tries) == (source, 0)
+    assert small.why_not.startswith("no rung passes or gives another result")

@@ -150,7 +150,7 @@ def _verify(options: Options, interpreters: _Interpreters) -> int:
             print(f"{one.name}: {one.answer}{f' ({one.words})' if one.words else ''}")
         print(f"neighbours: {len(found.changed)} of {found.neighbours} cells not as documented on torch {found.torch}")
         if missed := found.neighbours_not_run:
-            print(f"  {missed} of {missed + found.neighbours} cells were not run: the budget was spent; --minutes gives more")
+            print(f"  {missed} of {missed + found.neighbours} cells were not run: the budget was spent (--minutes)")
         for changed in found.changed:
             name = f"{changed['case']}::{changed['check']}[{changed['backend']}]"
             print(f"  {name}: {changed['verdict']} ({changed['message']})")

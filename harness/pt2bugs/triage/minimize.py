@@ -20,7 +20,7 @@ from pt2bugs.files import write_text
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.identity import Identity
 from pt2bugs.triage.ladder import BELOW, EXPORTS, LAYERS, Ladder
-from pt2bugs.triage.program import Program
+from pt2bugs.triage.program import Program, expects_exception
 from pt2bugs.triage.program_parts import without_empty_names, without_handlers, without_idle_statements, without_main
 from pt2bugs.triage.reproduce import Reproduction
 from pt2bugs.triage.trial import Laboratory, Trial
@@ -42,15 +42,28 @@ class _Spent(Exception):
 
 
 class Interesting:
-    """Whether a candidate has the failure, the same one and at the same layer."""
+    """Whether a candidate has the failure, the same one and at the same layer.
 
-    def __init__(self, lab: Laboratory, folder: Path, found: Reproduction, ladder: Ladder) -> None:
+    Where a layer below shows the same words with another result, it must do so of the candidate, too. Where the program
+    expects an exception that does not come, so must the candidate, and without the compiler one of that type comes.
+    """
+
+    def __init__(self, lab: Laboratory, folder: Path, program: Program, found: Reproduction, ladder: Ladder) -> None:
         self._lab, self._found = lab, found
         self._path = folder / "candidate.py"
         self._at, self._below = _redirects(ladder)
+        self._other = _other_result(ladder, found)
+        self._wants_refusal = found.outcome is Outcome.WRONG and expects_exception(program.source, found.identity.line)
+        below = ladder.step(ladder.below)
+        self._refusals = _handled(below.trial) if self._wants_refusal and below is not None else frozenset()
         self._timeout_s = max(10.0, min(120.0, 4 * found.trial.seconds))
         self.identity = found.identity
         self.tries = 0
+
+    @property
+    def can_tell(self) -> bool:
+        """Whether any rung tells the failure from that of a program which only asserts what is false."""
+        return self.identity.outcome is not Outcome.WRONG or self._below is not None or self._other is not None
 
     def __call__(self, source: str) -> bool:
         """The answer for one candidate.
@@ -69,13 +82,26 @@ class Interesting:
         trial = self._run(self._at)
         if not self._is_same(trial):
             return False
+        if self._wants_refusal and not expects_exception(source, trial.identity.line):
+            return False
         if not set(trial.backends) <= set(self._found.trial.backends) and not self._is_same(self._run({})):
             # The rung puts its backend in the place of any other, one that there is not among them.
             return False
+        return self._passes_below() and self._differs_from_other(trial)
+
+    def _passes_below(self) -> bool:
         if self._below is None:
             return True
         below = self._run(self._below)
+        if self._refusals and not self._refusals & _handled(below):
+            return False
         return below.outcome is Outcome.PASS and not below.is_caught
+
+    def _differs_from_other(self, trial: Trial) -> bool:
+        if self._other is None:
+            return True
+        other = self._run(self._other)
+        return self._is_same(other) and other.identity.message != trial.identity.message
 
     def _run(self, redirect: dict[str, Any]) -> Trial:
         return self._lab.run(self._path, redirect, timeout_s=self._timeout_s)
@@ -101,8 +127,31 @@ def _redirects(ladder: Ladder) -> tuple[dict[str, Any], dict[str, Any] | None]:
         at = {"backend": first}
     elif first in EXPORTS:
         at = dict(EXPORTS[first])
-    below = BELOW.get(ladder.below, {"backend": ladder.below})
-    return at, dict(below) if ladder.below else None
+    name = ladder.below
+    if not name and first not in (*LAYERS, *EXPORTS) and ladder.heals("none"):
+        # Above all layers: a backend of the program's own, or a ladder that the budget cut short.
+        name = "none"
+    below = BELOW.get(name, {"backend": name})
+    return at, dict(below) if name else None
+
+
+def _other_result(ladder: Ladder, found: Reproduction) -> dict[str, Any] | None:
+    """The redirection to the layer below which fails in the same words with another result; None if one passes."""
+    first = ladder.step(ladder.first_failing)
+    if first is None or ladder.first_failing not in LAYERS or not first.identity.is_equal(found.identity):
+        return None
+    for rung in reversed(LAYERS[: LAYERS.index(ladder.first_failing)]):
+        step = ladder.step(rung)
+        if step is None or step.identity.outcome is Outcome.PASS:
+            return None
+        if step.identity.is_same(found.identity) and not step.identity.is_equal(found.identity):
+            return {"backend": rung}
+    return None
+
+
+def _handled(trial: Trial | None) -> frozenset[str]:
+    """The types of the exceptions that a run without the compiler raised and handled."""
+    return frozenset(kind for kind, _, _ in trial.handled) if trial is not None else frozenset()
 
 
 def minimize(
@@ -127,7 +176,10 @@ def minimize(
     except ImportError:
         words = "pysource-minimize is not installed: pip install 'pt2bugs[triage]'"
         return Minimized(program.source, before, before, why_not=words)
-    asks = Interesting(lab, folder, found, ladder)
+    asks = Interesting(lab, folder, program, found, ladder)
+    if not asks.can_tell:
+        words = "no rung passes or gives another result, so any program with that assertion would do"
+        return Minimized(program.source, before, before, why_not=words)
     best = program.source
     size = len(ast.unparse(ast.parse(best)))
 

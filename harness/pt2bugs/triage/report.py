@@ -192,6 +192,8 @@ def _shrunk(triage: Triage) -> list[str]:
     one = triage.minimized
     if one is None:
         return []
+    if one.why_not and not one.tries:
+        return [f"The program was not reduced: {one.why_not}."]
     words = f"{one.lines_before} lines of code became {one.lines_after}"
     words += f" ({one.tries} programs were tried; each kept had this failure at this layer)."
     return [words if not one.why_not else f"{words} The reduction ended early: {one.why_not}."]
