@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 from triage_bench import PROGRAM, Bench
@@ -51,6 +52,56 @@ def test_what_never_compiles(bench: Bench) -> None:
     code, _, err = bench.triage(str(bench.program("import torch\nassert torch.ones(2).sum() == 2")))
     assert code == 3
     assert "never enters the compiler" in err
+
+
+def test_what_another_process_compiles(bench: Bench) -> None:
+    """That is not followed; where its failure comes back, the refusal says so."""
+    text = """
+        import multiprocessing
+        import torch
+
+        def work(n):
+            raise torch._dynamo.exc.InternalTorchDynamoError("not here")
+
+        if __name__ == "__main__":
+            with multiprocessing.get_context("spawn").Pool(1) as pool:
+                pool.map(work, [3])
+    """
+    code, _, err = bench.triage(str(bench.program(text)))
+    assert code == 3
+    assert "not here; what another process compiles that it starts is not seen" in err
+
+
+def test_a_module_beside_the_program(bench: Bench) -> None:
+    """It can be imported by the program without its unused imports, and by what is made of that while it shrinks."""
+    (bench.folder / "helper.py").write_text("def extra(x):\n    return x + 41\n")
+    path = bench.program(f"import tqdm\nfrom helper import extra\n{PROGRAM.replace('x + 41', 'extra(x)')}")
+    arguments = ["--drop-unused-imports", "--skip", "artifacts", "--times", "1"]
+    answer = bench.answer(str(path), *arguments, faults={"double": "raise"})
+    assert answer["identity"]["message"] == "cannot compile double"
+    assert "helper" not in Path(answer["minimized"]["path"]).read_text()
+    assert "does not fail as the program does" not in (bench.out / "report.md").read_text()
+
+
+def test_what_is_handed_over_is_run_without_the_module_beside_it(bench: Bench) -> None:
+    (bench.folder / "helper.py").write_text("import torch\n\n\ndef double(x):\n    return x * 2\n")
+    path = bench.program("import torch\nfrom helper import double\nprint(torch.compile(double)(torch.arange(4)))\n")
+    bench.answer(str(path), "--skip", "artifacts", "--times", "1", faults={"double": "raise"})
+    report = (bench.out / "report.md").read_text()
+    assert "case.py does not fail as the program does" in report
+    assert "No module named 'helper'" in report
+    assert str(bench.folder) not in report
+
+
+def test_how_a_program_is_written_down(bench: Bench) -> None:
+    text = f"# \N{LATIN SMALL LETTER E WITH ACUTE}\n{PROGRAM}"
+    path = bench.folder / "program.py"
+    path.write_bytes(text.encode("utf-8-sig"))
+    assert bench.triage(str(path), "--times", "1")[0] == 0
+    path.write_bytes(f"# -*- coding: latin-1 -*-\n{text}".encode("latin-1"))
+    code, _, err = bench.triage(str(path))
+    assert code == 2
+    assert "is not UTF-8 (" in err
 
 
 @pytest.mark.parametrize("what", ["no_such_case", "no_such_file.py"])

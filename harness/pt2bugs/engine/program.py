@@ -60,7 +60,8 @@ def run_redirected(request: Mapping[str, Any], pipe: ReportPipe) -> None:
     """Run the file of the request as a program with its compiler redirected, and report what it asked of it.
 
     The request has what `run_program` takes, and `redirect`, see `redirect.install`; `env`, variables for the program;
-    `stdout`, whether what it prints is reported; `unit_test`, whether the file is one and its tests are what runs.
+    `stdout`, whether what it prints is reported; `unit_test`, whether the file is one and its tests are what runs;
+    `beside`, another folder that it may import from.
     """
     # The zygote's own variables were read when torch was imported; these are for what is read later.
     os.environ.update(request.get("env", {}))
@@ -83,7 +84,7 @@ def run_redirected(request: Mapping[str, Any], pipe: ReportPipe) -> None:
                 else:
                     if handled is not None:
                         handled.start()
-                    _run_as_main(path, request.get("argv", ()))
+                    _run_as_main(path, request.get("argv", ()), request.get("beside", ""))
             finally:
                 timer.stop()
                 if handled is not None:
@@ -117,9 +118,9 @@ def run_redirected(request: Mapping[str, Any], pipe: ReportPipe) -> None:
     pipe.send("report", report)
 
 
-def _run_as_main(path: str, argv: Any) -> None:
+def _run_as_main(path: str, argv: Any, beside: str = "") -> None:
     sys.argv = [path, *argv]
-    sys.path.insert(0, os.path.dirname(path))  # noqa: PTH120
+    sys.path[:0] = [os.path.dirname(path), *([beside] if beside else [])]  # noqa: PTH120
     import_file(path, "__main__")
 
 

@@ -93,7 +93,7 @@ def hand_over(
     )
     problems = []
     for path, request in runs:
-        shown = None if lab.budget.is_over else lab.run(path, timeout_s=lab.timeout_s, **request)
+        shown = None if lab.budget.is_over else lab.run(path, timeout_s=lab.timeout_s, alone=True, **request)
         if shown is not None and has_identity(shown.identity, found.identity):
             continue
         # A run that the budget cut short says nothing.
@@ -298,7 +298,7 @@ def versions(lab: Laboratory, folder: Path) -> str:
     path = folder / "collect_env.py"
     write_text(path, COLLECT_ENV)
     try:
-        trial = lab.run(path, stdout=True, timeout_s=60.0)
+        trial = lab.run(path, stdout=True, timeout_s=60.0, alone=True)
     finally:
         path.unlink(missing_ok=True)
     if trial.outcome is Outcome.PASS and "PyTorch version" in trial.stdout:

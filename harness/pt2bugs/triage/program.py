@@ -40,8 +40,11 @@ def load_program(path: Path) -> Program:
     if path.stat().st_size > MAX_BYTES:
         raise CannotRun(f"{path}: has more than {MAX_BYTES:,} bytes; give it the program alone")
     try:
-        source = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        # An editor of Windows may have put a byte order mark before it, which Python passes over.
+        source = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise CannotRun(f"{path}: is not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8") from None
+    except OSError as error:
         raise CannotRun(f"{path}: cannot be read as text: {error}") from None
     try:
         with warnings.catch_warnings():

@@ -192,7 +192,7 @@ def _shrunk(triage: Triage) -> list[str]:
     one = triage.minimized
     if one is None:
         return []
-    if one.why_not and not one.tries:
+    if one.why_not and one.lines_after >= one.lines_before:
         return [f"The program was not reduced: {one.why_not}."]
     words = f"{one.lines_before} lines of code became {one.lines_after}"
     words += f" ({one.tries} programs were tried; each kept had this failure at this layer)."

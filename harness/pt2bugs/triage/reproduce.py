@@ -22,6 +22,10 @@ MISSING = re.compile(r"No module named '([^']+)'")
 """What an import says of a module that is not installed."""
 
 
+_COMPILER = re.compile(r"\btorch[./](_dynamo|_inductor|_functorch|export|compile)\b")
+_ELSEWHERE = "; what another process compiles that it starts is not seen: let it call that function by itself"
+
+
 class NeverCompiles(NothingSelected):
     """The program never enters the compiler. Exit code 3."""
 
@@ -99,7 +103,7 @@ def reproduce(
     if entries_needed and not first.entered and not first.graphs:
         raise NeverCompiles(
             f"{program.path.name}: never enters the compiler (no torch.compile, export, make_fx or fake tensors) "
-            f"and ends with {first.observation.summary}"
+            f"and ends with {first.observation.summary}{_ELSEWHERE if _COMPILER.search(first.text) else ''}"
         )
     oracle, note = Oracle(counts_caught=first.is_caught or first.outcome is Outcome.PASS), ""
     if compare_output:

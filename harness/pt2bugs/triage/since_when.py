@@ -136,6 +136,7 @@ def since_when(
     argv: Sequence[str] = (),
     timeout_s: float = 120.0,
     compare_output: bool = False,
+    beside: Path | None = None,
 ) -> Releases:
     """Search the releases for where the program changes.
 
@@ -153,7 +154,16 @@ def since_when(
         return found.answers[name]
 
     def ask(name: str) -> Answer:
-        return _ask(program, name, python_of, budget, argv=argv, timeout_s=timeout_s, compare_output=compare_output)
+        return _ask(
+            program,
+            name,
+            python_of,
+            budget,
+            argv=argv,
+            timeout_s=timeout_s,
+            compare_output=compare_output,
+            beside=beside,
+        )
 
     ends = [names[-1], names[0]] if len(names) > 1 else list(names)
     failing = next((answer for name in ends if (answer := probe(name)).identity.is_failure), None)
@@ -186,12 +196,13 @@ def _ask(
     argv: Sequence[str],
     timeout_s: float,
     compare_output: bool,
+    beside: Path | None,
 ) -> Answer:
     nothing = Identity(Outcome.ERROR)
     if budget.is_over:
         return Answer(name, None, nothing, "the budget was spent")
     try:
-        with laboratory(python_of(name), budget, timeout_s, argv) as lab:
+        with laboratory(python_of(name), budget, timeout_s, argv, beside) as lab:
             trial = lab.run(program.path, stdout=True)
             refuse(program, trial, lab)
             oracle = Oracle()

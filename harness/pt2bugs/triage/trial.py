@@ -79,12 +79,14 @@ class Laboratory:
         budget: of the whole; no run takes longer than what is left.
         timeout_s: of one run.
         argv: arguments of the program.
+        beside: the folder of the program as it was given, whose modules programs made of it may import.
     """
 
     python: Path
     budget: Budget
     timeout_s: float = 120.0
     argv: Sequence[str] = ()
+    beside: Path | None = None
     runs: int = 0
     facts: EnvironmentFacts = field(default_factory=EnvironmentFacts)
 
@@ -132,6 +134,8 @@ class Laboratory:
         # An environment may lie below the folder of the program: the longer path goes first.
         for folder in self._packages:
             text = text.replace(folder, "")
+        if self.beside is not None:
+            text = text.replace(f"{self.beside}/", "")
         return redact(self._normalizer.hide(text, path))
 
     def run(
@@ -144,6 +148,7 @@ class Laboratory:
         stdout: bool = False,
         timeout_s: float | None = None,
         kind: str = "redirected",
+        alone: bool = False,
         **more: Any,
     ) -> Trial:
         """Run the file.
@@ -153,6 +158,7 @@ class Laboratory:
             env: variables for the run; with `fresh` they are there before torch is imported.
             fresh: a fresh interpreter instead of a fork.
             stdout: keep what it prints on standard output.
+            alone: without what lies beside the program that was given: as whoever gets the file alone would run it.
             more: for the body, as `unit_test`.
 
         Raises:
@@ -172,6 +178,7 @@ class Laboratory:
             "env": dict(env or {}),
             "isolation": "spawn" if fresh else "fork",
             "stdout": stdout,
+            "beside": "" if alone or self.beside in (None, path.parent) else str(self.beside),
             **more,
         }
         self.runs += 1
@@ -227,7 +234,9 @@ def _is_told(caught: Observation, output: str) -> bool:
 
 
 @contextlib.contextmanager
-def laboratory(python: Path, budget: Budget, timeout_s: float, argv: Sequence[str]) -> Iterator[Laboratory]:
+def laboratory(
+    python: Path, budget: Budget, timeout_s: float, argv: Sequence[str], beside: Path | None = None
+) -> Iterator[Laboratory]:
     """A laboratory that is closed at the end."""
-    with Laboratory(python, budget, timeout_s, argv) as opened:
+    with Laboratory(python, budget, timeout_s, argv, beside) as opened:
         yield opened

@@ -68,13 +68,14 @@ def triage(program: Program, settings: Settings) -> Triage:
     budget = Budget(settings.minutes)
     found_in: Releases | None = None
     release = settings.releases[0] if settings.releases else ""
+    beside = program.path.parent
     with tempfile.TemporaryDirectory(prefix="pt2bugs-triage-") as scratch:
         dropped: list[str] = []
         if settings.drop_unused_imports:
             program, dropped = _without_unused_imports(program, settings, budget, Path(scratch))
         if len(settings.releases) > 1:
-            release, found_in = _search(program, settings, budget)
-        with laboratory(settings.python_of(release), budget, settings.timeout_s, settings.argv) as lab:
+            release, found_in = _search(program, settings, budget, beside)
+        with laboratory(settings.python_of(release), budget, settings.timeout_s, settings.argv, beside) as lab:
             settings.talk("reproduce")
             found = reproduce(lab, program, settings.times, compare_output=settings.compare_output)
             result = Triage(program.name, lab.torch, found, releases=found_in)
@@ -94,7 +95,8 @@ def _without_unused_imports(
 ) -> tuple[Program, list[str]]:
     """The program without imports that cannot be had and that it does not use, and their names."""
     dropped: list[str] = []
-    with laboratory(settings.python_of(settings.releases[-1]), budget, settings.timeout_s, settings.argv) as lab:
+    python, beside = settings.python_of(settings.releases[-1]), program.path.parent
+    with laboratory(python, budget, settings.timeout_s, settings.argv, beside) as lab:
         while True:
             seen = lab.run(program.path).observation
             missing = MISSING.search(seen.message) if seen.error_type == "ModuleNotFoundError" else None
@@ -107,7 +109,7 @@ def _without_unused_imports(
             program = Program(path, source)
 
 
-def _search(program: Program, settings: Settings, budget: Budget) -> tuple[str, Releases]:
+def _search(program: Program, settings: Settings, budget: Budget, beside: Path) -> tuple[str, Releases]:
     """The releases, and the one to triage on: the newest that fails, or the newest there is."""
     releases = since_when(
         program,
@@ -118,6 +120,7 @@ def _search(program: Program, settings: Settings, budget: Budget) -> tuple[str, 
         argv=settings.argv,
         timeout_s=settings.timeout_s,
         compare_output=settings.compare_output,
+        beside=beside,
     )
     ran = [name for name in settings.releases if name in releases.answers and releases.answers[name].trial is not None]
     failing = [name for name in ran if releases.answers[name].identity.is_failure]
