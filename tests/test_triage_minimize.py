@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from pt2bugs.triage.budget import Budget
-from pt2bugs.triage.ladder import Climber
+from pt2bugs.triage.ladder import Climber, Ladder
 from pt2bugs.triage.minimize import Interesting, minimize
-from pt2bugs.triage.program import load_program
-from pt2bugs.triage.reproduce import reproduce
-from pt2bugs.triage.trial import laboratory
+from pt2bugs.triage.program import Program, load_program
+from pt2bugs.triage.reproduce import Reproduction, reproduce
+from pt2bugs.triage.trial import Laboratory, laboratory
 from triage_bench import python_with
 
 PROGRAM = """
@@ -71,14 +71,22 @@ else:
 
 
 @contextlib.contextmanager
-def asking(folder: Path, source: str, faults: Mapping[str, str]) -> Iterator[Interesting]:
-    """Whoever asks smaller programs than this one."""
+def climbed(
+    folder: Path, source: str, faults: Mapping[str, str]
+) -> Iterator[tuple[Laboratory, Program, Reproduction, Ladder]]:
+    """What minimizing takes: the program, how it fails and where."""
     path = folder / "program.py"
     path.write_text(source)
     program = load_program(path)
     with laboratory(python_with(folder / "env", faults), Budget(2), 60, ()) as lab:
         found = reproduce(lab, program, 1)
-        ladder = Climber(lab, program, found, lambda _: None, inside=False).climb()
+        yield lab, program, found, Climber(lab, program, found, lambda _: None, inside=False).climb()
+
+
+@contextlib.contextmanager
+def asking(folder: Path, source: str, faults: Mapping[str, str]) -> Iterator[Interesting]:
+    """Whoever asks smaller programs than this one."""
+    with climbed(folder, source, faults) as (lab, program, found, ladder):
         yield Interesting(lab, folder, program, found, ladder)
 
 
@@ -117,13 +125,17 @@ def test_with_a_backend_of_its_own_it_passes_without_the_compiler(tmp_path: Path
 
 def test_what_no_rung_tells_from_a_false_assertion_is_not_reduced(tmp_path: Path) -> None:
     source = ACCEPTED.replace('not counters["stats"]["unique_graphs"]', "False")
-    path = tmp_path / "program.py"
-    path.write_text(source)
-    program = load_program(path)
-    with laboratory(python_with(tmp_path / "env", {}), Budget(2), 60, ()) as lab:
-        found = reproduce(lab, program, 1)
-        ladder = Climber(lab, program, found, lambda _: None, inside=False).climb()
+    with climbed(tmp_path, source, {}) as (lab, program, found, ladder):
         assert (ladder.first_failing, ladder.below) == ("eager", "")
         small = minimize(lab, program, found, ladder, tmp_path, Budget(2), lambda _: None)
     assert (small.source, small.tries) == (source, 0)
     assert small.why_not.startswith("no rung passes or gives another result")
+
+
+def test_a_program_does_not_grow(tmp_path: Path) -> None:
+    """Written out, a statement a line, it is longer; with the budget spent nothing is taken away in return."""
+    source = PROGRAM.replace("import torch\n", "import torch; import json; json.dumps(1)\n")
+    with climbed(tmp_path, source, {"double": "raise"}) as (lab, program, found, ladder):
+        small = minimize(lab, program, found, ladder, tmp_path, Budget(0), lambda _: None)
+    assert (small.source, small.lines_after) == (source, small.lines_before)
+    assert small.tries > 0

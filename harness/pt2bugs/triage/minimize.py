@@ -210,6 +210,9 @@ def minimize(
     for tidied in (without_idle_statements, without_empty_names, without_main):
         if (tidy := tidied(best)) != best and asks(tidy):
             best = tidy
+    if lines_of_code(best) > before:
+        # It was only written out, a statement a line.
+        best = program.source
     return Minimized(best, before, lines_of_code(best), asks.tries, why_not)
 
 
