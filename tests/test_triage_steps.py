@@ -133,6 +133,19 @@ def test_the_backend_that_wraps_an_error_is_no_part_of_it() -> None:
     assert one.signature == other.signature == "ValueError: no"
 
 
+def test_the_backend_that_asks_for_a_graph_break_is_no_part_of_it() -> None:
+    """As in pytorch_152122: every layer from AOTAutograd on asks for it."""
+    text = "Backend compiler exception\n  Explanation: Backend compiler `{0}` failed with {1}.\n\n  Backend: {0}\n"
+    again = "torch/_dynamo/eval_frame.py:841 compile_wrapper"
+    kind = "torch._dynamo.exc.Unsupported"
+    one, other, another = (
+        Identity(Outcome.RAISE, kind, text.format(name, operator), again)
+        for name, operator in (("inductor", "aten.a"), ("aot_eager", "aten.a"), ("inductor", "aten.b"))
+    )
+    assert one.is_same(other)
+    assert not one.is_same(another)
+
+
 @pytest.mark.parametrize("message", ["Tensor-likes are not close!", "size [3, 4] (50.0%) at 0x7f", "a\\b 'c' \"d\" $"])
 def test_the_pattern_of_a_message_matches_it(message: str) -> None:
     assert re.search(pattern_of(Identity(Outcome.RAISE, "E", message)), message)
@@ -255,6 +268,10 @@ def test_what_an_assertion_of_the_program_says() -> None:
     assert _class_of(compiled, recompiles=3)[0] == "recompilation"
     assert _class_of(missed, recompiles=1)[0] == "recompilation"
     assert _class_of(compiled)[0] == "wrong-result"
+    graphs = Identity(Outcome.WRONG, "AssertionError", "2 graphs for one step")
+    assert _class_of(graphs, recompiles=1, breaks=1)[0] == "recompilation"
+    assert _class_of(graphs, breaks=1)[0] == "graph-break"
+    assert _class_of(graphs)[0] == "wrong-result"
     assert _class_of(accepted, handled=True)[0] == "missing-error"
     assert _class_of(accepted)[0] == "wrong-result"
     assert _class_of(alive)[0] == "memory"

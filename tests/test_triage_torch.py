@@ -6,6 +6,7 @@ import json
 import sys
 import textwrap
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +161,8 @@ def test_a_fake_tensor_that_is_not_as_the_real_one(tmp_path: Path, lab: Laborato
     assert shown.outcome is Outcome.WRONG
     ladder = Ladder([Step("inductor", shown.identity, same=True)], "inductor")
     assert metadata_mismatch(ladder) == ""
+    lazy = replace(compared.identity, message=compared.identity.message.replace("Stride", "Conj"))
+    assert metadata_mismatch(Ladder([Step(CROSSREF, lazy, same=False)])) == "", "no graph goes by that bit"
     ladder.steps.append(Step(CROSSREF, compared.identity, same=False))
     words = metadata_mismatch(ladder)
     assert words.startswith("the fake tensor of aten.copysign.Tensor is not as the real one: Stride mismatch")
@@ -223,6 +226,24 @@ def test_what_an_export_is_needed_for(tmp_path: Path, lab: Laboratory) -> None:
         program = load_program(path)
         ladder = Climber(lab, program, reproduce(lab, program, 1), lambda _: None).climb()
         assert (ladder.first_failing, ladder.below) == expected
+
+
+def test_what_comes_out_of_an_export_climbs_its_rungs(tmp_path: Path, lab: Laboratory) -> None:
+    """Also where the program compiles as well, and the export fails only then: as in upstream issue 150926."""
+    path = tmp_path / "program.py"
+    path.write_text(
+        "import torch\n\ngraphs = []\n\n\ndef backend(graph, inputs):\n    graphs.append(graph)\n    return graph\n\n\n"
+        "class M(torch.nn.Module):\n    def forward(self, x):\n"
+        "        return x + 1 if graphs and x.sum() > 0 else x\n\n\n"
+        "torch.compile(lambda x: x + 1, backend=backend)(torch.ones(2))\n"
+        "torch.export.export(M(), (torch.ones(2),), strict=False)\n"
+    )
+    program = load_program(path)
+    found = reproduce(lab, program, 1)
+    assert found.trial.entered == ("compile", "export")
+    ladder = Climber(lab, program, found, lambda _: None).climb()
+    assert (ladder.first_failing, ladder.below) == ("export_non_strict", "no_export")
+    assert classify(program, found, ladder).component == "export"
 
 
 def test_what_aot_inductor_is_needed_for(tmp_path: Path, lab: Laboratory) -> None:

@@ -37,6 +37,7 @@ _COUNTS_COMPILATIONS = re.compile(
     r"(?i)re-?compil|compiled? \d+ times|compilations?\b|frame_count|cache.?(size|limit)"
     r"|\bcache.?(hit|miss)|\b(hits?|miss(es)?)\b.*\bcache"
 )
+_COUNTS_GRAPHS = re.compile(r"(?i)\b\d+ (compiled |captured )?graphs?\b")
 _COUNTS_BREAKS = re.compile(r"(?i)graph.?breaks?|op_count|graphs? (?:was|were) captured|fullgraph")
 _MEASURES_MEMORY = re.compile(r"(?i)\balive\b|\bleak|\bmemory\b|refcount|weakref")
 _WANTS_ERROR = re.compile(
@@ -46,7 +47,8 @@ _WANTS_ERROR = re.compile(
 )
 _COMPARES_TENSORS = re.compile(r"Tensor-likes are not|Scalars are not|Expected .* but got|The values for attribute")
 _OPERATOR = re.compile(r"\b((?:torch\.ops\.)?(?:aten|prims|prim|inductor|quantized)(?:\.|::)\w+(?:\.\w+)?)\b")
-_MISMATCH = re.compile(r"output of (?P<operator>\S+) on .*mismatched tensor metadata[^:]*: (?P<what>.*)")
+_MISMATCH = re.compile(r"output of (?P<operator>\S+) on .*mismatched tensor metadata[^:]*: (?!Conj |Neg )(?P<what>.*)")
+"""Not the bits for a lazy conjugation or negation: no graph and no layout goes by them."""
 _LOWERED = re.compile(r"^lowerings, [^:]*: (?!getitem)(_*[a-z]\w*?)(?:_(?:default|tensor|scalar))?(?:_\d+)?$")
 """What torch's bisector says of a lowering: the name of a node, which is that of its operator, and a number."""
 
@@ -170,9 +172,11 @@ def symptom_of(program: Program, identity: Identity, trial: Trial, ladder: Ladde
     if not _COMPARES_TENSORS.search(identity.message):
         if _COUNTS_COMPILATIONS.search(words) and (trial.recompiles or trial.graphs > 1):
             return "recompilation", "the program counts compilations, and Dynamo compiled again"
+        if _COUNTS_GRAPHS.search(words) and trial.recompiles:
+            return "recompilation", "the program counts graphs, and Dynamo compiled again"
         if _MEASURES_MEMORY.search(words):
             return "memory", "the assertion that fails is about memory"
-        if _COUNTS_BREAKS.search(words) and trial.breaks:
+        if (_COUNTS_BREAKS.search(words) or _COUNTS_GRAPHS.search(words)) and trial.breaks:
             return "graph-break", "the program counts graphs, and Dynamo broke one"
         handled = (step := ladder.step("none")) is not None and step.trial is not None and bool(step.trial.handled)
         if handled and _WANTS_ERROR.search(words):

@@ -12,6 +12,8 @@ from pt2bugs.case.words import FAILURES, Outcome
 PRINTS_OTHERWISE = "prints otherwise than without the compiler"
 """The message of a program whose only failure is its output."""
 _BACKEND_RAISED = re.compile(r"^backend='[^']*' raised:\s*")
+_BACKEND_NAMED = re.compile(r"(\bBackend compiler )`[^`]*`|(\bBackend: )[\w.-]+")
+"""The backend's name in Dynamo's account of its failure, where a backend asks for a graph break."""
 _USER_CODE = re.compile(r"\n\s*from user code:.*", re.DOTALL)
 _ADVICE = re.compile(r"\n\s*(Set TORCH\w+=|You can suppress this exception).*", re.DOTALL)
 _NUMBER = re.compile(r"0x[0-9a-fA-F]+|(?<![A-Za-z_])\d+(\.\d+)?(e[-+]?\d+)?")
@@ -46,7 +48,7 @@ class Identity:
     @property
     def signature(self) -> str:
         """The message without what differs from run to run: numbers, addresses, paths, the backend's name."""
-        text = _BACKEND_RAISED.sub("", self.message.strip())
+        text = _BACKEND_NAMED.sub(r"\1\2#", _BACKEND_RAISED.sub("", self.message.strip()))
         text = _ADVICE.sub("", _USER_CODE.sub("", text))
         return _without_numbers(text)[:300]
 

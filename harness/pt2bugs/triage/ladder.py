@@ -7,6 +7,7 @@ shapes, for functionalization, for fake tensors.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -59,6 +60,8 @@ INSIDE_INDUCTOR: Mapping[str, Mapping[str, Any]] = {
     "emulate_precision_casts": {"backend": "inductor", "config": {f"{_INDUCTOR}emulate_precision_casts": True}},
     "cpp_wrapper": {"backend": "inductor", "config": {f"{_INDUCTOR}cpp_wrapper": True}},
 }
+_OF_EXPORT = re.compile(r'File "[^"]*torch/_?export/')
+"""A line of a traceback in torch.export."""
 MAX_REPEATS = 10
 BUDGET_PART = 0.5
 
@@ -159,6 +162,11 @@ class Climber:
             if "export" in entered:
                 self._climb_exports()
             ladder.first_failing = ladder.first_failing or "none"
+            return ladder
+        if "export" in entered and _OF_EXPORT.search(self._found.trial.text):
+            for rung in LAYERS[1:]:
+                self._skip(rung, "the exception comes out of an export")
+            self._climb_exports()
             return ladder
         for rung in LAYERS[1:]:
             self._try(rung, {"backend": rung})
