@@ -38,6 +38,16 @@ def test_what_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
         assert normalizer.hide(text, Path("/corpus/dynamo/pytorch_1.py")) == expected
 
 
+@pytest.mark.parametrize("folder", ["", "/pt2bugs-triage-a1"])
+def test_a_program_among_temporary_files(folder: str) -> None:
+    """What lies beside it loses its folder, and a folder in that keeps the word for it."""
+    beside = Path(f"{tempfile.gettempdir()}{folder}")
+    run = f"{tempfile.gettempdir()}/pt2bugs-cells-ab_c1"
+    text = f"{run}/cell-x9/k.cpp {run}/zygote.log {beside}/helper.py"
+    expected = "<cell>/k.cpp <scratch>/zygote.log helper.py"
+    assert Normalizer({}).hide(text, beside / "program.py") == expected
+
+
 def test_a_word_of_any_length_is_read_once() -> None:
     """Quadratic, this took minutes."""
     normalizer = Normalizer({})

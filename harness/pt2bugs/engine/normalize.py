@@ -24,19 +24,26 @@ class Normalizer:
     def __init__(self, paths: Mapping[str, str]) -> None:
         scratch = re.escape(tempfile.gettempdir()) + r"/pt2bugs-[^/\s'\"]+"
         self._names = {path: word for path, word in {**paths, _OWN: "", str(Path.home()): "~"}.items() if len(path) > 1}
-        longest_first = "|".join(re.escape(path) for path in sorted(self._names, key=len, reverse=True))
-        self._pattern = re.compile(rf"(?P<cell>{scratch}/cell-[^/\s'\"]+)|(?P<run>{scratch})|{longest_first}")
+        self._cell, self._run = rf"(?P<cell>{scratch}/cell-[^/\s'\"]+)", f"(?P<run>{scratch})"
+        self._patterns: dict[str, re.Pattern[str]] = {}
 
     def hide(self, text: str, case: Path) -> str:
         """`text` without paths and addresses of this machine; `case` is the case file."""
-        text = _without_folders(text.replace(f"{case.parent}/", ""), case.name)
-        text = self._pattern.sub(self._word, text)
+        text = self._pattern(f"{case.parent}/").sub(self._word, _without_folders(text, case.name))
         return _ADDRESS.sub(r"\g<1>0x...", text)
+
+    def _pattern(self, beside: str) -> re.Pattern[str]:
+        """Of several folders that a path begins with the longest counts: one may lie in another, in any order."""
+        if beside not in self._patterns:
+            named = [re.escape(path) for path in sorted({*self._names, beside}, key=len, reverse=True)]
+            inside = [re.escape(beside)] if re.match(f"{self._run}/", beside) else []
+            self._patterns[beside] = re.compile("|".join([self._cell, *inside, self._run, *named]))
+        return self._patterns[beside]
 
     def _word(self, found: re.Match[str]) -> str:
         if found["cell"]:
             return "<cell>"
-        return "<scratch>" if found["run"] else self._names[found[0]]
+        return "<scratch>" if found["run"] else self._names.get(found[0], "")
 
 
 _WORD = re.compile(r"[^\s'\"(]+")

@@ -134,9 +134,11 @@ class Laboratory:
         # An environment may lie below the folder of the program: the longer path goes first.
         for folder in self._packages:
             text = text.replace(folder, "")
+        text = self._normalizer.hide(text, path)
         if self.beside is not None:
+            # Last, as the folder of the program may be that of all temporary files.
             text = text.replace(f"{self.beside}/", "")
-        return redact(self._normalizer.hide(text, path))
+        return redact(text)
 
     def run(
         self,
