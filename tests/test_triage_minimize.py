@@ -112,6 +112,7 @@ def test_a_missing_exception_stays_the_one_that_is_missing(tmp_path: Path) -> No
     with asking(tmp_path, REFUSED, {}) as asks:
         assert asks(REFUSED)
         assert not asks(REFUSED.replace('ValueError("too', 'TypeError("too'))
+        assert not asks(REFUSED.replace("except (ValueError, TypeError)", "except BaseException"))
         aside = REFUSED.replace("else:\n    raise", 'if counters["stats"]["unique_graphs"]:\n    raise')
         assert not asks(aside), "it is raised whether or not an exception came"
 

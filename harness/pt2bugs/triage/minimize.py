@@ -54,6 +54,7 @@ class Interesting:
         self._at, self._below = _redirects(ladder)
         self._other = _other_result(ladder, found)
         self._wants_refusal = found.outcome is Outcome.WRONG and expects_exception(program.source, found.identity.line)
+        self._expected = _expected(program.source)
         below = ladder.step(ladder.below)
         self._refusals = _handled(below.trial) if self._wants_refusal and below is not None else frozenset()
         self._timeout_s = max(10.0, min(120.0, 4 * found.trial.seconds))
@@ -82,12 +83,16 @@ class Interesting:
         trial = self._run(self._at)
         if not self._is_same(trial):
             return False
-        if self._wants_refusal and not expects_exception(source, trial.identity.line):
+        if self._wants_refusal and not self._still_wants(source, trial):
             return False
         if not set(trial.backends) <= set(self._found.trial.backends) and not self._is_same(self._run({})):
             # The rung puts its backend in the place of any other, one that there is not among them.
             return False
         return self._passes_below() and self._differs_from_other(trial)
+
+    def _still_wants(self, source: str, trial: Trial) -> bool:
+        """Whether a fix would make the candidate pass: it expects an exception there, by a handler of the program."""
+        return _expected(source) <= self._expected and expects_exception(source, trial.identity.line)
 
     def _passes_below(self) -> bool:
         if self._below is None:
@@ -147,6 +152,12 @@ def _other_result(ladder: Ladder, found: Reproduction) -> dict[str, Any] | None:
         if step.identity.is_same(found.identity) and not step.identity.is_equal(found.identity):
             return {"backend": rung}
     return None
+
+
+def _expected(source: str) -> frozenset[str]:
+    """What the handlers of a program name."""
+    handlers = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ExceptHandler)]
+    return frozenset(ast.unparse(one.type) if one.type is not None else "" for one in handlers)
 
 
 def _handled(trial: Trial | None) -> frozenset[str]:
