@@ -73,6 +73,16 @@ def test_arrows_point_down(room: str) -> None:
                 assert parts[1] in allowed, f"{path.relative_to(ROOT)} imports {name}"
 
 
+FRONT = {PACKAGE / "cli.py", *(PACKAGE / "commands").rglob("*.py")}
+
+
+def test_only_the_command_line_imports_a_command() -> None:
+    """What `api`, `plugin` and the rooms share with a command stands in a room."""
+    for path in {*PACKAGE.rglob("*.py")} - FRONT:
+        for name in imports_of(path):
+            assert not name.startswith("pt2bugs.commands"), f"{path.relative_to(ROOT)} imports {name}"
+
+
 _SCRIPT = """
 import importlib, importlib.abc, sys
 allowed = {allowed!r} | set(sys.stdlib_module_names) | {{"pt2bugs"}}
