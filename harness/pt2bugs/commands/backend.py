@@ -168,7 +168,7 @@ def _measure(options: Options) -> tuple[list[Answer], Target, list[str]]:
         answer_for(
             cell,
             line_of(lines, mine, cell),
-            others.get((cell.case.id, cell.check.name), {}),
+            others.get(cell.key.which_check, {}),
             reach.setup.not_claimed,
         )
         for cell in cells
@@ -230,7 +230,7 @@ def _release(options: Options, reach: Reach) -> Release:
 
 def _offline_release(options: Options, reach: Reach, cells: Sequence[Cell], lines: dict[CellKey, Record]) -> Release:
     wanted, extras = {cell.key for cell in cells}, "+".join(reach.extras)
-    there = {Version(key.torch) for key in lines if key[:4] in wanted and key.extras == extras and key.torch}
+    there = {Version(key.torch) for key in lines if key.cell in wanted and key.extras == extras and key.torch}
     if options.torch:
         there = {version for version in there if str(version) == options.torch}
     if not there:
@@ -357,10 +357,7 @@ def _show_differences(found: Sequence[Difference], options: Options, answers: Se
         issues = {one.cell.case.id: one.cell.case.issue for one in answers}
         text = base.as_markdown(found, issues) if found else f"Nothing differs from `{name}`."
     elif options.diff == "annotations":
-        places = {
-            (one.cell.case.id, one.cell.check.name): (one.cell.case.path.as_posix(), one.cell.check.line)
-            for one in answers
-        }
+        places = {one.cell.key.which_check: (one.cell.case.path.as_posix(), one.cell.check.line) for one in answers}
         text = base.as_annotations(found, places)
     elif found:
         text = f"\nagainst {name} ({len(found)})\n{base.as_text(found)}"

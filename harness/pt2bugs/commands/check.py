@@ -84,7 +84,7 @@ def run(options: Options) -> int:
         print(f"{'':{width}}", *RULES, flush=True)
     with nullcontext() if options.no_run else closing(Prober()) as prober:
         for case in cases:
-            records = [record for key, record in lines.items() if key[0] == case.id and is_own(record, case)]
+            records = [record for key, record in lines.items() if key.case == case.id and is_own(record, case)]
             found = findings_of(case, corpus, records, prober)
             broken = [one for one in found if one.holds is False]
             bad += bool(broken)

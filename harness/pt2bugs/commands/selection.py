@@ -218,8 +218,8 @@ def _with_verdict(options: ShownOptions, lines: Mapping[CellKey, Record]) -> dic
 
 
 def _rows_with_verdict(options: ShownOptions, lines: Mapping[CellKey, Record]) -> dict[CellKey, Record]:
-    rows = {key[:5] for key in _with_verdict(options, lines)}
-    return {key: record for key, record in lines.items() if key[:5] in rows}
+    rows = {key.row for key in _with_verdict(options, lines)}
+    return {key: record for key, record in lines.items() if key.row in rows}
 
 
 def tell_stale(newest: NewestLines, cases: Sequence[Case]) -> None:
