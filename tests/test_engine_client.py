@@ -14,10 +14,11 @@ from typing import Any
 
 import pytest
 from fake_torch import write_torch
-from pt2bugs.engine.client import MAX_KILLS, Engine, EngineError, EngineSettings, Worker
+from pt2bugs.engine.client import MAX_KILLS, Engine, EngineError, EngineSettings
 from pt2bugs.engine.linux import NO_NAMESPACE_VARIABLE
 from pt2bugs.engine.protocol import Limits, ReportPipe, StopReason
 from pt2bugs.engine.supervisor import GRACE
+from pt2bugs.engine.worker import Worker
 from suite import children, wait_until
 
 MODES = {"namespace": {}, "fallback": {NO_NAMESPACE_VARIABLE: "1"}}

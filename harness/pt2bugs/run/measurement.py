@@ -24,7 +24,7 @@ from pt2bugs.case.observation import MESSAGE_LIMIT, RAW_LIMIT, Observation, boun
 from pt2bugs.case.words import EXPECTED, Outcome, Verdict
 from pt2bugs.engine import warmup
 from pt2bugs.engine.backend import BackendSetup
-from pt2bugs.engine.client import Engine, EngineError, Worker
+from pt2bugs.engine.client import Engine, EngineError
 from pt2bugs.engine.facts import EnvironmentFacts
 from pt2bugs.engine.normalize import Normalizer
 from pt2bugs.engine.protocol import (
@@ -36,6 +36,7 @@ from pt2bugs.engine.protocol import (
     Limits,
     StopReason,
 )
+from pt2bugs.engine.worker import Worker
 from pt2bugs.errors import InputError
 from pt2bugs.results.record import Record, new_record
 

@@ -12,10 +12,11 @@ from typing import Any
 
 from pt2bugs.case.observation import MESSAGE_LIMIT, Observation, bounded, telling_line
 from pt2bugs.case.words import Outcome
-from pt2bugs.engine.client import Engine, EngineError, EngineSettings, Worker
+from pt2bugs.engine.client import Engine, EngineError, EngineSettings
 from pt2bugs.engine.facts import EnvironmentFacts
 from pt2bugs.engine.normalize import Normalizer
 from pt2bugs.engine.protocol import Limits
+from pt2bugs.engine.worker import Worker
 from pt2bugs.run.measurement import observe_exit
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.identity import Identity
