@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from pt2bugs.engine.backend import enter
 from pt2bugs.engine.memory import cpu_name
+from pt2bugs.engine.messages import CanaryReport, CanaryRequest
 from pt2bugs.engine.observe import in_one_line
 from pt2bugs.engine.protocol import ReportPipe
 
 
-def run_canary(request: Mapping[str, Any], pipe: ReportPipe) -> None:
+def run_canary(request: CanaryRequest, pipe: ReportPipe) -> None:
     """Run the canary on the `device` with the `backend` of the request, and report.
 
     The report has ``absent`` if the device is not there, ``failed`` if the compile failed, else `device_name` and
@@ -29,10 +30,10 @@ def run_canary(request: Mapping[str, Any], pipe: ReportPipe) -> None:
         for kind, report in _compile_something(*asked, learn=request["learn"]):
             pipe.send(kind, report)
     except BaseException as error:
-        pipe.send("report", {"failed": in_one_line(error)})
+        pipe.send("report", CanaryReport(failed=in_one_line(error)))
 
 
-def _compile_something(device: str, backend: str, threads: int, *, learn: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+def _compile_something(device: str, backend: str, threads: int, *, learn: bool) -> Iterator[tuple[str, CanaryReport]]:
     """The kind and content of each frame to send."""
     import torch
 
@@ -47,7 +48,7 @@ def _compile_something(device: str, backend: str, threads: int, *, learn: bool) 
 
     before = set(sys.modules)
 
-    def report() -> dict[str, Any]:
+    def report() -> CanaryReport:
         modules = [name for name in list(sys.modules) if name not in before and _is_installed(name)]
         return {"modules": modules, "device_name": device_name(device)}
 

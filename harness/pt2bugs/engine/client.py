@@ -18,12 +18,12 @@ import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from pt2bugs.engine.environment import Removed, cell_environment
 from pt2bugs.engine.facts import EnvironmentFacts
 from pt2bugs.engine.folders import RunFolder
 from pt2bugs.engine.guardian import CLOSED
+from pt2bugs.engine.messages import Hello, Needs, Open, Opened, Provide, Settings, Started
 from pt2bugs.engine.protocol import EXIT_S, START_S, receive, send
 from pt2bugs.engine.supervisor import GRACE, tail_of
 from pt2bugs.engine.worker import Worker
@@ -127,11 +127,11 @@ class Engine:
         except OSError as error:
             self.close()
             raise EngineError(_cannot_start(self.settings.python, error)) from None
-        hello = None
+        hello: Started | None = None
         with self._closed_on_error():
             if self._control is not None:
                 with contextlib.suppress(OSError):
-                    settings = {
+                    settings: Settings = {
                         "threads": self.settings.threads,
                         "targets": self.settings.targets,
                         "imports": self.settings.imports,
@@ -192,12 +192,13 @@ class Engine:
         # A supervisor that dies or hangs before its hello is replaced, then the whole engine. Where the machine is too
         # busy for a hello in time, the last one gets all the time there is.
         hello_s = self.settings.grace["hello_s"]
+        reply: Opened | None
         for attempt, patience_s in enumerate((hello_s, hello_s, START_S)):
             with self._lock:
                 self.start()
                 ours, theirs = socket.socketpair()
                 name = f"cell-{self._opened}"
-                message = {"open": name, "instead_of": instead_of, "grace": dict(self.settings.grace)}
+                message: Open = {"open": name, "instead_of": instead_of, "grace": dict(self.settings.grace)}
                 self._opened += 1
                 process = self._process
                 try:
@@ -216,7 +217,7 @@ class Engine:
                     raise
                 finally:
                     theirs.close()
-            hello = receive(ours, patience_s, self._is_running) if reply == {} else None
+            hello: Hello | None = receive(ours, patience_s, self._is_running) if reply == {} else None
             if hello is not None:
                 return ours, bool(hello["namespace"])
             ours.close()
@@ -228,7 +229,7 @@ class Engine:
                 if reply == {} and attempt == 0 and not self._has_hung_up():
                     instead_of = name
                     continue
-                words, instead_of = (reply or {}).get("failed", "") or self._last_words(), ""
+                words, instead_of = (reply.get("failed") if reply else "") or self._last_words(), ""
                 self.close()
         raise EngineError(words)
 
@@ -240,12 +241,12 @@ class Engine:
         poll.register(self._control, 0)  # its end is told unasked
         return bool(poll.poll(0))
 
-    def provide(self, needs: dict[str, list[str]]) -> None:
+    def provide(self, needs: Needs) -> None:
         """Have workers opened from now on find these modules imported."""
         with self._lock:
             if self._control is not None:
                 with contextlib.suppress(OSError):
-                    send(self._control, {"provide": needs})
+                    send(self._control, Provide(provide=needs))
                     if receive(self._control, START_S, self._is_running) is None:
                         self.close()
 
@@ -316,7 +317,7 @@ class _KilledError(EngineError):
     """The engine was killed while it started."""
 
 
-def _encode(message: dict[str, Any]) -> bytes:
+def _encode(message: Open) -> bytes:
     return json.dumps(message).encode() + b"\n"
 
 

@@ -9,9 +9,9 @@ import signal
 import socket
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
-from typing import Any, Protocol
+from typing import Protocol
 
+from pt2bugs.engine.messages import CellRequest, Needs, Provide, Run
 from pt2bugs.engine.protocol import START_S, ChildExit, Limits, StopReason, receive, send
 
 
@@ -42,14 +42,14 @@ class Worker:
         self._has_namespace = False
         self._provided: set[str] = set()
 
-    def run(self, request: Mapping[str, Any], limits: Limits) -> ChildExit:
+    def run(self, request: CellRequest, limits: Limits) -> ChildExit:
         """Run one child; once more if that may have been ended from outside.
 
         No compiler sends SIGKILL, but an administrator or a system out of memory does. A check that kills itself
         does so again in the second run. A cell is also run once more if an earlier check removed the run's folder.
 
         Args:
-            request: `kind` (of `child.BODIES`) and what its body takes.
+            request: its `kind` is one of `child.BODIES`.
 
         Raises:
             EngineError: the engine cannot be started.
@@ -64,7 +64,7 @@ class Worker:
             return self._run(request, limits)
         return ended
 
-    def _run(self, request: Mapping[str, Any], limits: Limits) -> ChildExit:
+    def _run(self, request: CellRequest, limits: Limits) -> ChildExit:
         if self._socket is None:
             self._socket, self._has_namespace = self._engine.connect()
             self._provided.clear()
@@ -72,7 +72,7 @@ class Worker:
         grace = self._engine.grace
         try:
             try:
-                send(self._socket, {"request": dict(request), "limits": asdict(limits)})
+                send(self._socket, Run(request=request, limits=limits.as_dict()))
                 # The supervisor keeps the deadline. This longer one ends the wait for a supervisor that hangs.
                 patience = grace["start_s"] + limits.timeout_s + grace["grace_s"] + grace["exit_s"] + 60
                 reply = receive(self._socket, patience)
@@ -90,13 +90,13 @@ class Worker:
             self.close()
         return ended
 
-    def provide(self, target: str, needs: dict[str, list[str]]) -> None:
+    def provide(self, target: str, needs: Needs) -> None:
         """Have later cells of this worker find these modules imported; once for each target."""
         if self._socket is None or target in self._provided:
             return
         self._provided.add(target)
         try:
-            send(self._socket, {"provide": needs})
+            send(self._socket, Provide(provide=needs))
             answered = receive(self._socket, START_S) is not None
         except OSError:
             answered = False
