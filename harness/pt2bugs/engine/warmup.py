@@ -133,8 +133,7 @@ def is_known(facts: EnvironmentFacts, device: str, backend: str) -> bool:
 
 def remember(facts: EnvironmentFacts, device: str, backend: str, needs: Needs) -> None:
     """Have `prepare` provide these the next time."""
-    memory = Memory(Path(facts.memory))
-    memory.keep(needs={**memory.known.get("needs", {}), _target(device, backend): needs})
+    Memory(Path(facts.memory)).keep({"needs": {_target(device, backend): needs}})
 
 
 def _cpu_capability(torch: Any) -> str:
