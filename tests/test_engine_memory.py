@@ -18,7 +18,9 @@ KEEP = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
+from pt2bugs.engine import memory as module
 from pt2bugs.engine.memory import Memory
+module.LOCK_S = 60
 folder, name = Path(sys.argv[2]), sys.argv[3]
 memory = Memory(folder)
 print("read", flush=True)
