@@ -158,6 +158,7 @@ def _watch(files: list[Path]) -> int:
 
 
 def _stat(path: Path) -> os.stat_result | None:
+    """None for a file that cannot be read now, as while an editor replaces it: `problems_of` tells that."""
     try:
         return path.stat()
     except OSError:
