@@ -35,7 +35,7 @@ LIMITS = Limits(timeout_s=60, memory_mib=4096)
 
 def supervisor(folder: Path, *, namespace: bool) -> Supervisor:
     """This process as a supervisor, with all imported that a zygote imports."""
-    prepare({"threads": 1, "targets": [["cpu", "inductor"]]}, folder)
+    prepare({"threads": 1, "targets": [["cpu", "inductor"]], "imports": [], "distributions": []}, folder)
     for kind in BODIES:
         body_of(kind)
     GRAPHS.watch()
@@ -84,7 +84,7 @@ def measure(folder: Path, count: int, *, namespace: bool) -> None:
     (path,) = write_cases(folder, 1).iterdir()
     request = {
         "kind": "check", "path": str(path), "check": "test_nothing", "arguments": {}, "device": "cpu",
-        "threads": 1, "timeout_s": LIMITS.timeout_s, "compiles": False,
+        "threads": 1, "timeout_s": LIMITS.timeout_s, "compiles": False, "setup": None,
     }  # fmt: skip
 
     def cell() -> float:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from measure import talk
+from pt2bugs.case.cells import CellName
 from pt2bugs.results.journal import journal_files, read_journal
 from pt2bugs.results.matrix import CellKey, cell_key
 from pt2bugs.results.record import Record
@@ -25,8 +26,6 @@ ROOT = Path(__file__).resolve().parent.parent
 Cell = tuple[str, int]
 """A release and the number of a check."""
 READY: Cell = ("", -1)
-Row = tuple[str, str, str, str]
-"""Case, check, device, backend."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +60,11 @@ def draw(cases: int, releases: int, overhead: float) -> Load:
     """That many cases and releases; a measured one may stand for several."""
     lines = newest_lines()
     usual, factors = durations(lines), release_factors(lines)
-    rows: dict[str, list[Row]] = {}
+    rows: dict[str, list[CellName]] = {}
     for row in sorted(usual):
-        rows.setdefault(row[0], []).append(row)
-    seconds = {(key[:4], key.torch): record["duration_s"] for key, record in lines.items()}
-    longest: dict[Row, float] = {}
+        rows.setdefault(row.case, []).append(row)
+    seconds = {(key.cell, key.torch): record["duration_s"] for key, record in lines.items()}
+    longest: dict[CellName, float] = {}
     for (row, _), took in seconds.items():
         longest[row] = max(longest.get(row, 0.0), took)
     source = random.Random(0)

@@ -210,7 +210,7 @@ def test_a_cell_that_gives_no_answer_is_not_gone(cell: Cell) -> None:
     (other,) = base.differences(known, {cell.key: line(cell, Outcome.WRONG, error_type="AssertionError")}, today)
     assert other.change is base.Change.DIFFERENT
     assert (
-        base.as_annotations([gone, other], {cell.key[:2]: ("a,b.py", 7)})
+        base.as_annotations([gone, other], {cell.key.which_check: ("a,b.py", 7)})
         .splitlines()[1]
         .startswith("::error file=a%2Cb.py,line=7,title=different%3A one")
     )

@@ -327,6 +327,18 @@ def test_watch_shows_all_problems_and_ends_when_there_are_none(watching: subproc
     assert watching.stderr.read().splitlines()[-1] == "next: pt2bugs run pytorch_7 --torch minors"
 
 
+def test_watch_outlives_a_file_that_is_away(watching: subprocess.Popen[str]) -> None:
+    """As while an editor puts another in its place."""
+    assert watching.stdout is not None
+    path, away = Path("cases/inductor/pytorch_7.py"), Path("away")
+    first = watching.stdout.readline()
+    path.rename(away)
+    lines = iter(watching.stdout.readline, "")
+    assert any(line.startswith(f"{path}: cannot be read: ") for line in lines)
+    away.rename(path)
+    assert next(lines) == first
+
+
 def test_watch_is_ended_by_ctrl_c(watching: subprocess.Popen[str]) -> None:
     """It has measured nothing, so that it speaks of no journal."""
     assert watching.stdout is not None and watching.stderr is not None

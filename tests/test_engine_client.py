@@ -14,10 +14,12 @@ from typing import Any
 
 import pytest
 from fake_torch import write_torch
-from pt2bugs.engine.client import MAX_KILLS, Engine, EngineError, EngineSettings, Worker
+from pt2bugs.engine.client import MAX_KILLS, Engine, EngineError, EngineSettings
 from pt2bugs.engine.linux import NO_NAMESPACE_VARIABLE
+from pt2bugs.engine.messages import CheckRequest
 from pt2bugs.engine.protocol import Limits, ReportPipe, StopReason
 from pt2bugs.engine.supervisor import GRACE
+from pt2bugs.engine.worker import Worker
 from suite import children, wait_until
 
 MODES = {"namespace": {}, "fallback": {NO_NAMESPACE_VARIABLE: "1"}}
@@ -56,10 +58,10 @@ class Bench:
         self.engines.append(engine)
         return engine
 
-    def request(self, body: str = "pass", **settings: Any) -> dict[str, Any]:
+    def request(self, body: str = "pass", **settings: Any) -> CheckRequest:
         path = self.folder / "program.py"
         path.write_text(f"import os, signal, sys, time\ndef test_it():\n    {body}\n")
-        return {
+        request: Any = {
             "kind": "check",
             "path": str(path),
             "check": "test_it",
@@ -68,8 +70,11 @@ class Bench:
             "threads": 1,
             "timeout_s": LIMITS.timeout_s,
             "compiles": False,
+            "setup": None,
             **settings,
         }
+        asked: CheckRequest = request
+        return asked
 
     def outcome(self, worker: Worker, body: str = "pass", **settings: Any) -> str:
         report = worker.run(self.request(body, **settings), LIMITS).frames["report"]

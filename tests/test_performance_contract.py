@@ -156,9 +156,10 @@ def compile(function, **options):
         assert (new / "module.py").exists()
         assert sorted(path.name for path in headers.iterdir()) == ["begun.gch", "whole.gch"]
 
-    def test_what_happens_while_it_learns_says_nothing_about_an_environment(self, suite: Suite) -> None:
+    @pytest.mark.parametrize("end", ["os.abort()", "sys.exit('no training here')"])
+    def test_what_happens_while_it_learns_says_nothing_about_an_environment(self, suite: Suite, end: str) -> None:
         init = suite.torch / "torch" / "__init__.py"
-        init.write_text(init.read_text() + "\nimport os\nTensor.requires_grad_ = lambda self: os.abort()\n")
+        init.write_text(init.read_text() + f"\nimport os, sys\nTensor.requires_grad_ = lambda self: {end}\n")
         assert suite.run().verdicts() == {"a::test_it": "pass"}
 
     QUESTIONS = """

@@ -149,7 +149,7 @@ def test_journals_are_merged_by_putting_them_side_by_side(tmp_path: Path) -> Non
     results.journal_folder.mkdir()
     for name, torch in (("b", "2.9.1"), ("a", "2.8.0")):
         (results.journal_folder / f"{name}.jsonl").write_text(json.dumps(line(torch=torch)) + "\n")
-    assert {key[5] for key in results.load([CASE], pytest.fail).lines()} == {"2.9.1", "2.8.0"}
+    assert {key.torch for key in results.load([CASE], pytest.fail).lines()} == {"2.9.1", "2.8.0"}
 
 
 def test_an_empty_folder(tmp_path: Path) -> None:

@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "harness" / "pt2bugs"
-STANDARD_LIBRARY = frozenset(sys.stdlib_module_names)
-INSIDE = sorted(
-    path.relative_to(PACKAGE.parent).with_suffix("").as_posix().replace("/", ".")
-    for room in ("case", "engine")
-    for path in (PACKAGE / room).glob("*.py")
-    if path.stem != "__init__"
-)
-INSIDE += [
-    "pt2bugs.results.record",
-    "pt2bugs.results.writer",
-    "pt2bugs.run.measurement",
-    "pt2bugs.collector",
-    "pt2bugs.errors",
-    "pt2bugs.files",
-]
-"""What measures cells: it runs inside every environment, with the standard library and packaging alone."""
-
 CHILD = "pt2bugs.engine"
 """Below the client nothing but the standard library: of a named interpreter only torch is asked for."""
 
@@ -58,9 +42,65 @@ def imports_of(path: Path) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
+def module_of(path: Path) -> str:
+    return path.relative_to(PACKAGE.parent).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__")
+
+
+MODULES = {module_of(path): path for path in PACKAGE.rglob("*.py")}
+
+
+def imported_with(path: Path) -> Iterator[str]:
+    """The modules of ours whose import the import of a file begins with; not what a function of it imports later."""
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            inside = [name for alias in node.names if (name := f"{node.module}.{alias.name}") in MODULES]
+            yield from inside or [name for name in [node.module] if name in MODULES]
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in MODULES)
+
+
+def everything_imported_with(names: Iterable[str]) -> set[str]:
+    found: set[str] = set()
+    left = set(names)
+    while left:
+        found |= left
+        left = {other for name in left for other in imported_with(MODULES[name])} - found
+    return found
+
+
+INSIDE = everything_imported_with(
+    [
+        "pt2bugs.results.writer",
+        "pt2bugs.run.measurement",
+        *(name for name in MODULES if name.startswith(("pt2bugs.case.", "pt2bugs.engine."))),
+    ]
+)
+"""What measures cells, with all that it imports: it runs in every environment, with no more than packaging there."""
+
+
 def test_every_room_has_its_arrows() -> None:
     """The commands are the front, and may import every room."""
     assert {path.parent.name for path in PACKAGE.glob("*/*.py")} == {*BELOW, "commands"}
+
+
+ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+
+
+def test_the_page_has_every_room_and_every_file_beside_them() -> None:
+    _, _, tree = ARCHITECTURE.partition("\nharness/pt2bugs/\n")
+    lines = tree.partition("```")[0].splitlines()
+    told = [name for line in lines for name in re.findall(r"(?:^  |   )(\w+(?:/|\.py)) ", line)]
+    files = [path.name for path in PACKAGE.glob("*.py") if path.stem != "__init__"]
+    rooms = {f"{path.parent.name}/" for path in PACKAGE.glob("*/*.py")}
+    assert sorted(told) == sorted([*files, *rooms])
+
+
+def test_the_page_says_what_runs_inside_an_environment() -> None:
+    (told,) = re.findall(r"the half that runs inside every environment \((.*?)\)", ARCHITECTURE, re.DOTALL)
+    names = {name.removeprefix("pt2bugs.").replace(".", "/") for name in INSIDE} - {"pt2bugs"}
+    assert set(re.findall(r"`([\w/]+)`", told)) == {
+        room if (room := name.partition("/")[0]) in ("case", "engine") else name for name in names
+    }
 
 
 @pytest.mark.parametrize("room", sorted(BELOW))
@@ -71,6 +111,16 @@ def test_arrows_point_down(room: str) -> None:
             parts = name.split(".")
             if parts[0] == "pt2bugs" and len(parts) > 1 and parts[1] != "__version__":
                 assert parts[1] in allowed, f"{path.relative_to(ROOT)} imports {name}"
+
+
+FRONT = {PACKAGE / "cli.py", *(PACKAGE / "commands").rglob("*.py")}
+
+
+def test_only_the_command_line_imports_a_command() -> None:
+    """What `api`, `plugin` and the rooms share with a command stands in a room."""
+    for path in {*PACKAGE.rglob("*.py")} - FRONT:
+        for name in imports_of(path):
+            assert not name.startswith("pt2bugs.commands"), f"{path.relative_to(ROOT)} imports {name}"
 
 
 _SCRIPT = """
@@ -92,7 +142,7 @@ def imports_alone(module: str, *allowed: str) -> subprocess.CompletedProcess[str
     return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("module", INSIDE)
+@pytest.mark.parametrize("module", sorted(INSIDE))
 def test_imports_inside_an_environment(module: str) -> None:
     needs = () if module.startswith(CHILD) else ("packaging", "tomli")
     done = imports_alone(module, *needs)

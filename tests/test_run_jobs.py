@@ -66,13 +66,13 @@ class TestJobs:
             for torch, owed in (("2.5.0", cells[:1]), ("2.5.1", cells[:1]), ("2.6.0", cells))
         ]
         opened: list[str] = []
-        connect = Engine._connect
+        connect = Engine.connect
 
         def counted(engine: Engine) -> Any:
             opened.append(engine.settings.python.parent.parent.name.split("-")[1])
             return connect(engine)
 
-        monkeypatch.setattr(Engine, "_connect", counted)
+        monkeypatch.setattr(Engine, "connect", counted)
         runner.run(work)
         assert sorted(opened) == ["2.5.0", "2.5.1", "2.6.0", "2.6.0"], "and none is opened for nothing"
         assert len(project.lines) == len(cells) + 2

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pt2bugs.case.cells import Cell, cells_of
+from pt2bugs.case.corpus import corpus_roots
 from pt2bugs.case.corpus import load_cases as _load_cases
 from pt2bugs.case.model import Case
+from pt2bugs.case.named import cases_named
 from pt2bugs.case.words import Outcome, Verdict
-from pt2bugs.commands.options import ResultsOptions
-from pt2bugs.commands.selection import cases_named, corpus_roots, open_results
 from pt2bugs.errors import InputError
+from pt2bugs.results.folder import open_results
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,7 +71,7 @@ def load_cells(
 
     if results is not None and not Path(results).is_dir():
         raise InputError(f"{Path(results)}: there is no such folder of results")
-    opened = open_results(ResultsOptions(results=Path(results) if results is not None else None))
+    opened = open_results(Path(results) if results is not None else None)
     table = cells_table(opened.load(load_cases(folder, warn=warn), warn).lines())
     return table.astype(dict.fromkeys(TEXT_COLUMNS, "string"))
 

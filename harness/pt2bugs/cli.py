@@ -11,6 +11,8 @@ import argparse
 import contextlib
 import difflib
 import importlib
+import os
+import select
 import shutil
 import signal
 import sys
@@ -19,7 +21,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from types import ModuleType
-from typing import Any
+from typing import Any, TextIO
 
 from pt2bugs import __version__
 from pt2bugs.commands import NOTHING, OK, USAGE
@@ -68,6 +70,23 @@ SHELLS = ("bash", "zsh", "tcsh")
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     argv = sys.argv[1:] if argv is None else list(argv)
+    try:
+        try:
+            status = _run(argv)
+        except SystemExit:
+            _flush()
+            raise
+        _flush()
+    except BrokenPipeError:
+        if not _has_lost_its_reader(sys.stdout):
+            raise
+        # The reader of our output (head, less) has what it wanted.
+        _let_go(sys.stdout, sys.stderr)
+        return OK
+    return status
+
+
+def _run(argv: list[str]) -> int:
     with _signals_stop():
         try:
             module, arguments = _parse(argv)
@@ -88,10 +107,30 @@ def main(argv: Sequence[str] | None = None) -> int:
             kept = "; what had finished is in the journal, the same command goes on from there"
             say(f"pt2bugs: stopped{kept if argv[0] in MEASURING else ''}")
             return 130
-        except BrokenPipeError:
-            # The reader of our output (head, less) has what it wanted.
-            sys.stderr.close()
-            return OK
+
+
+def _flush() -> None:
+    """Write what is left now: at exit a reader that is gone would be an error."""
+    print(end="", flush=True)
+
+
+def _has_lost_its_reader(stream: TextIO) -> bool:
+    """Whether nobody reads the pipe, socket or terminal of a stream any more; False for any other."""
+    try:
+        descriptor = stream.fileno()
+    except (AttributeError, OSError, ValueError):
+        return False  # a stand-in without a descriptor, or none at all
+    poll = select.poll()
+    poll.register(descriptor, 0)  # a lost reader is told unasked
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
+
+
+def _let_go(*streams: TextIO) -> None:
+    """Have what is still to be written go nowhere, where it has lost its reader."""
+    for stream in filter(_has_lost_its_reader, streams):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
 
 
 _EXTRAS = {

@@ -23,8 +23,9 @@ from pt2bugs.case.header import parse_case
 from pt2bugs.case.model import CaseError
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.words import Verdict
-from pt2bugs.engine.client import Engine, EngineSettings, Worker
+from pt2bugs.engine.client import Engine, EngineSettings
 from pt2bugs.engine.facts import EnvironmentFacts
+from pt2bugs.engine.worker import Worker
 from pt2bugs.envs.extras import installed_extras
 from pt2bugs.errors import InputError
 from pt2bugs.results.record import Record

@@ -11,7 +11,8 @@ from datetime import date
 from enum import Enum
 from pathlib import Path
 
-from pt2bugs.bisect.accepted import Accepted, CellName, accepted_text, entry_for, find_accepted
+from pt2bugs.bisect.accepted import Accepted, accepted_text, entry_for, find_accepted
+from pt2bugs.case.cells import CellName, CheckName
 from pt2bugs.case.words import Outcome
 from pt2bugs.files import write_text
 from pt2bugs.results.failure import Failure, failure_of
@@ -41,18 +42,14 @@ class Difference:
 
     @property
     def name(self) -> str:
-        case, check, device, backend = self.cell
-        return f"{case}::{check}[{device}-{backend}]"
+        cell = self.cell
+        return f"{cell.case}::{cell.check}[{cell.device}-{cell.backend}]"
 
     def as_dict(self) -> dict[str, str]:
         """The difference for machines."""
-        case, check, device, backend = self.cell
         return {
             "change": str(self.change),
-            "case": case,
-            "check": check,
-            "device": device,
-            "backend": backend,
+            **self.cell._asdict(),
             "seen": self.failure.words if self.failure else "pass",
             "known": str(self.known.identity) if self.known else "",
             "reason": self.known.reason if self.known else "",
@@ -146,16 +143,16 @@ def as_markdown(found: Iterable[Difference], paths: Mapping[str, str]) -> str:
     rows = ["| change | cell | seen |", "| --- | --- | --- |"]
     for one in found:
         words = one.words.replace("|", "\\|").replace("<", "&lt;")
-        issue = paths.get(one.cell[0], "")
+        issue = paths.get(one.cell.case, "")
         rows.append(f"| {one.change} | [{one.name.replace('[', '(').replace(']', ')')}]({issue}) | {words} |")
     return "\n".join(rows)
 
 
-def as_annotations(found: Iterable[Difference], places: Mapping[tuple[str, str], tuple[str, int]]) -> str:
+def as_annotations(found: Iterable[Difference], places: Mapping[CheckName, tuple[str, int]]) -> str:
     """Workflow commands of GitHub; `places` are file and line by case and check."""
     lines = []
     for one in found:
-        path, line = places.get(one.cell[:2], ("", 1))
+        path, line = places.get(one.cell.which_check, ("", 1))
         kind = "warning" if one.change is Change.GONE else "error"
         title = _escape(f"{one.change}: {one.name}", value=True)
         lines.append(f"::{kind} file={_escape(path, value=True)},line={line},title={title}::{_escape(one.words)}")

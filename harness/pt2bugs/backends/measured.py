@@ -90,22 +90,24 @@ def _measured(name: str, lines: Mapping[CellKey, Record], cases: Sequence[Case])
     reach = reach_of(name)
     cells = on_its_device((cell for case in cases for cell in cells_of(case, (), (name,))), {name: reach})
     places = {cell.key for cell in cells}
-    environments = Counter(key[4:] for key in lines if key[:4] in places and key.torch)
+    environments = Counter(key.environment for key in lines if key.cell in places and key.torch)
     if not environments:
         return None
     # The newest torch; of several environments of it the one with most answers.
-    extras, torch, python = max(environments, key=lambda one: (Version(one[1]), environments[one], one))
-    there = {cell.key: lines.get(CellKey(*cell.key, extras, torch, python)) for cell in cells}
+    newest = max(environments, key=lambda one: (Version(one.torch), environments[one], one))
+    there = {cell.key: lines.get(CellKey(*cell.key, *newest)) for cell in cells}
     compared = compared_with(reach, cases)
     references = [
-        *(lines.get(CellKey(*cell.key, "", torch, python)) for cell in compared.plain),
-        *(lines.get(CellKey(*cell.key, extras, torch, python)) for cell in compared.beside),
+        *(lines.get(CellKey(*cell.key, *newest._replace(extras=""))) for cell in compared.plain),
+        *(lines.get(CellKey(*cell.key, *newest)) for cell in compared.beside),
     ]
     others = reference_lines(record for record in references if record and record["verdict"] != "error")
     records = [record for record in there.values() if record]
     not_claimed = {*reach.setup.not_claimed, *(word for record in records for word in _not_claimed(record))}
-    answers = [answer_for(cell, there[cell.key], others.get(cell.key[:2], {}), sorted(not_claimed)) for cell in cells]
-    return Measured(name, torch, records[0]["torch"], python, tuple(records[0]["extras"]), answers)
+    answers = [
+        answer_for(cell, there[cell.key], others.get(cell.key.which_check, {}), sorted(not_claimed)) for cell in cells
+    ]
+    return Measured(name, newest.torch, records[0]["torch"], newest.python, tuple(records[0]["extras"]), answers)
 
 
 def _not_claimed(record: Record) -> list[str]:

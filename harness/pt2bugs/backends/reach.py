@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from pt2bugs.backends.known import KnownBackend, known_backends
-from pt2bugs.case.cells import Cell
+from pt2bugs.case.cells import Cell, CellName
 from pt2bugs.case.words import EXTRAS
 from pt2bugs.engine.backend import BackendSetup
 from pt2bugs.envs.packages import package_word
@@ -96,7 +96,7 @@ _DIGEST = re.compile(r"@[0-9a-f]{8}$")
 
 
 def reproduction(
-    cell: tuple[str, str, str, str],
+    cell: CellName,
     torch: str | None,
     extras: Iterable[str],
     said: OwnWords = OwnWords(),
@@ -106,11 +106,10 @@ def reproduction(
     A backend that is known brings its packages and its device along. `extras` are those of the journal, where a path
     has its last part alone; `said` has the user's own words for them. Without `torch` it is the running one.
     """
-    case, _, device, backend = cell
-    reach = reach_of(backend)
-    words = ["pt2bugs", "run", case, *(["--torch", torch] if torch else [])]
-    words += [] if device in (reach.setup.device, said.device) else ["--device", device]
-    words += ["--backend", backend]
+    reach = reach_of(cell.backend)
+    words = ["pt2bugs", "run", cell.case, *(["--torch", torch] if torch else [])]
+    words += [] if cell.device in (reach.setup.device, said.device) else ["--device", cell.device]
+    words += ["--backend", cell.backend]
     own = [extra for extra in extras if extra not in reach.extras]
     words += [word for extra in own if extra in EXTRAS for word in ("--extra", extra)]
     if any(extra not in EXTRAS for extra in own):

@@ -31,8 +31,8 @@ def compared_with(reach: Reach, cases: Iterable[Case], devices: tuple[str, ...] 
     """The cells that a backend is compared with; it is none of its own references."""
     names = tuple(name for name in REFERENCES if name != reach.name)
     cases = tuple(cases)
-    asked = {cell.key[:2] for case in cases for cell in cells_of(case, devices, (reach.name,))}
-    cells = [cell for case in cases for cell in cells_of(case, devices, names) if cell.key[:2] in asked]
+    asked = {cell.key.which_check for case in cases for cell in cells_of(case, devices, (reach.name,))}
+    cells = [cell for case in cases for cell in cells_of(case, devices, names) if cell.key.which_check in asked]
     device = reach.setup.device
     moves = {cell.key for cell in cells if device and cell.device == "cpu" and cell.backend != _NOT_ELSEWHERE}
     plain = tuple(cell for cell in cells if cell.key not in moves)

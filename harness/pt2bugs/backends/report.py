@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any
 
 from pt2bugs.backends.known import REFERENCES
-from pt2bugs.case.cells import NOT_CLAIMED, Cell, unclaimed
+from pt2bugs.case.cells import NOT_CLAIMED, Cell, CheckName, unclaimed
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.words import Outcome, Verdict
 from pt2bugs.results.failure import failure_of, is_same
@@ -166,10 +166,10 @@ def _by(answers: Iterable[Answer], words_of: Callable[[Answer], Iterable[str]]) 
     return {word: counts(found[word]) for word in sorted(found)}
 
 
-def reference_lines(lines: Iterable[Record]) -> dict[tuple[str, str], dict[str, Record]]:
+def reference_lines(lines: Iterable[Record]) -> dict[CheckName, dict[str, Record]]:
     """The lines of `REFERENCES` by case and check."""
-    found: dict[tuple[str, str], dict[str, Record]] = {}
+    found: dict[CheckName, dict[str, Record]] = {}
     for line in lines:
         if line["backend"] in REFERENCES:
-            found.setdefault((line["case"], line["check"]), {})[line["backend"]] = line
+            found.setdefault(CheckName(line["case"], line["check"]), {})[line["backend"]] = line
     return found

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from pt2bugs.case.cells import CellName
 from pt2bugs.case.expectation import has_identity
 from pt2bugs.case.model import Bug
 from pt2bugs.case.observation import Observation
@@ -32,9 +33,6 @@ if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
-
-CellName = tuple[str, str, str, str]
-"""Case, check, device, backend: `Cell.key`."""
 
 
 class AcceptedError(InputError):
@@ -114,7 +112,7 @@ def entry_for(cell: CellName, record: Record, reason: str = "") -> Accepted:
     """
     failure = failure_of(record)
     if failure is None:
-        raise ValueError(f"{'::'.join(cell[:2])} did not fail")
+        raise ValueError(f"{cell.case}::{cell.check} did not fail")
     case, check, device, backend = cell
     bug = Bug(Outcome(failure.outcome), check=check, device=device, backend=backend)
     bug = replace(bug, error=failure.error or None, signal=failure.signal or None)

@@ -15,7 +15,7 @@ from pt2bugs.case.observation import Observation
 from pt2bugs.case.patterns import PatternTimeout
 from pt2bugs.case.words import Outcome, Verdict
 from pt2bugs.results.journal import Warn
-from pt2bugs.results.matrix import CellKey, NewestLines, Results, cell_key, is_complete, where_of
+from pt2bugs.results.matrix import CellKey, MatrixRow, NewestLines, Results, cell_key, is_complete, where_of
 from pt2bugs.results.record import Record
 
 FLAKY_REPEATS = 5
@@ -109,7 +109,7 @@ class Evidence:
         self.newest = NewestLines(corpus)
         self.cases = self.newest.cases
         self._tallies: dict[CellKey, _Tally] = {}
-        self._by_release: dict[tuple[str, ...], Record] | None = None
+        self._by_release: dict[tuple[MatrixRow, str], Record] | None = None
 
     @classmethod
     def load(cls, results: Results, corpus: Iterable[Case], warn: Warn, python: str | None = None) -> Evidence:
@@ -134,12 +134,12 @@ class Evidence:
         tally.add(seen_state(case, record), is_flaky=record["verdict"] == Verdict.FLAKY)
 
     @property
-    def _lines(self) -> dict[tuple[str, ...], Record]:
+    def _lines(self) -> dict[tuple[MatrixRow, str], Record]:
         """The line of each cell and release, whichever its Python."""
         if self._by_release is None:
             found = self.newest.lines()
             self._by_release = {
-                key[:6]: found[key]
+                (key.row, key.torch): found[key]
                 for key in sorted(found, key=lambda key: (is_complete(found[key]), Version(key.python or "0")))
                 if self.python in (None, key.python)
             }
@@ -147,7 +147,7 @@ class Evidence:
 
     def find(self, cell: Cell, torch: str, extras: Sequence[str] = ()) -> Finding | None:
         """What is known about a cell in a release (a public version); None if it never ran there."""
-        record = self._lines.get((*cell.key, "+".join(extras), torch))
+        record = self._lines.get((MatrixRow(*cell.key, "+".join(extras)), torch))
         if record is None:
             return None
         tally = self._tallies.get(cell_key(record), _Tally())
@@ -168,7 +168,7 @@ class Evidence:
     def releases(self, cells: Iterable[Cell]) -> list[Version]:
         """The releases that have a line of any of these cells, in order."""
         asked = {cell.key for cell in cells}
-        return sorted({Version(key[5]) for key in self._lines if key[:4] in asked and key[5]})
+        return sorted({Version(torch) for row, torch in self._lines if row.cell in asked and torch})
 
 
 def expects_bug(cell: Cell, torch: str, python: str) -> bool:

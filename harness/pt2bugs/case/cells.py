@@ -4,8 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pt2bugs.case.model import Case, Check
+
+
+class CheckName(NamedTuple):
+    """Which check of the corpus."""
+
+    case: str
+    check: str
+
+
+class CellName(NamedTuple):
+    """Which cell, whatever the environment."""
+
+    case: str
+    check: str
+    device: str
+    backend: str
+
+    @property
+    def which_check(self) -> CheckName:
+        """What it shares with the cells of the same check on other devices and backends."""
+        return CheckName(self.case, self.check)
 
 
 @dataclass(frozen=True)
@@ -18,9 +40,9 @@ class Cell:
     backend: str
 
     @property
-    def key(self) -> tuple[str, str, str, str]:
-        """Case id, check, device, backend."""
-        return (self.case.id, self.check.name, self.device, self.backend)
+    def key(self) -> CellName:
+        """What the cell is looked up by."""
+        return CellName(self.case.id, self.check.name, self.device, self.backend)
 
     @property
     def name(self) -> str:

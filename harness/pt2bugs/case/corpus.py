@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -10,6 +10,7 @@ from pathlib import Path
 from pt2bugs.case.header import parse_case
 from pt2bugs.case.model import Case, CaseError, Problem
 from pt2bugs.case.script_block import NotRegularError, is_case_text, read_regular, why_not_a_case
+from pt2bugs.errors import InputError
 
 Warn = Callable[[str], None]
 
@@ -19,6 +20,21 @@ def brought(name: str) -> Path:
     package = Path(__file__).resolve().parent.parent
     installed = package / "_corpus" / name
     return installed if installed.is_dir() else package.parent.parent / name
+
+
+def corpus_roots(asked: Sequence[Path]) -> list[Path]:
+    """The folders of the corpus: those asked for, else `cases` here, else the installed one.
+
+    Raises:
+        InputError: one asked for does not exist.
+    """
+    for path in asked:
+        if not path.exists():
+            raise InputError(f"--cases {path}: there is no such file or folder")
+    if asked:
+        return list(asked)
+    here = Path("cases")
+    return [here if here.is_dir() else brought("cases")]
 
 
 def is_case_file(path: Path, warn: Warn = lambda _: None) -> bool:

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pt2bugs.case.cells import Cell
+from pt2bugs.case.cells import Cell, CellName
 from pt2bugs.case.expectation import Where, expected_bug
 from pt2bugs.cluster.ledger import Attempt, Owed
 from pt2bugs.cluster.session import GPU, Session, Worker
@@ -32,8 +32,8 @@ class Settings:
     """
 
     packages: PackageWords
-    durations: Mapping[tuple[str, str, str, str], float] = field(default_factory=dict)
-    longest: Mapping[tuple[str, str, str, str], float] = field(default_factory=dict)
+    durations: Mapping[CellName, float] = field(default_factory=dict)
+    longest: Mapping[CellName, float] = field(default_factory=dict)
     factors: Mapping[str, float] = field(default_factory=dict)
     patience_s: float = PATIENCE_S
 

@@ -94,8 +94,6 @@ class ClusterRunner:
             self._ledger.close()
         return work
 
-    # --- the loop ---------------------------------------------------------------------------------------
-
     def _work_off(self) -> None:
         waiting_since = 0.0
         while len(self._ledger.answered) < len(self._plan.owed):
@@ -175,8 +173,6 @@ class ClusterRunner:
         self._futures[attempt.name] = future
         happened = self.session.happened
         future.add_done_callback(lambda _: happened.put(Happening("ended", attempt.name)))
-
-    # --- what comes back --------------------------------------------------------------------------------
 
     def _write_line(self, one: Happening) -> None:
         if one.kind == "event" and one.value[0] == LINE and (attempt := self._attempts.get(one.name)) is not None:
@@ -281,8 +277,6 @@ class ClusterRunner:
             self.progress.talk(f"{work.target}: {words}")
         work.failure = words
 
-    # --- workers that go --------------------------------------------------------------------------------
-
     def _lose(self, addresses: Iterable[str]) -> None:
         """Workers have gone: what they had not finished goes to others."""
         gone = set(addresses)
@@ -320,8 +314,6 @@ class ClusterRunner:
 
     def _worker_of(self, attempt: Attempt) -> Worker | None:
         return self.session.workers.get(attempt.seat.rpartition("#")[0])
-
-    # --- nobody for the work ----------------------------------------------------------------------------
 
     def _left(self) -> list[Owed]:
         return [one for one in self._plan.owed if one.number not in self._ledger.answered]

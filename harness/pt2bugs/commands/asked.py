@@ -17,10 +17,11 @@ from pt2bugs.commands.options import (
     add_run,
     add_selection,
 )
-from pt2bugs.commands.selection import results_folder, select_cases, select_cells
+from pt2bugs.commands.selection import select_cases, select_cells
 from pt2bugs.commands.targets import in_interpreter, releases_for, targets_for
 from pt2bugs.envs.releases import FORMS
 from pt2bugs.errors import InputError
+from pt2bugs.results.folder import results_folder
 from pt2bugs.run.devices import told, without_absent
 from pt2bugs.run.durations import NAME, Durations, read_durations
 from pt2bugs.run.interpreter import named_interpreter, running_interpreter

@@ -44,11 +44,12 @@ from pt2bugs.commands.options import (
     add_run,
     add_selection,
 )
-from pt2bugs.commands.selection import open_results, select_cases
+from pt2bugs.commands.selection import select_cases
 from pt2bugs.commands.targets import open_store, package_sources, run_options
 from pt2bugs.envs.environment import Key, choose_python
 from pt2bugs.envs.releases import Release, known_releases, select_releases
 from pt2bugs.errors import InputError, NothingSelected
+from pt2bugs.results.folder import open_results
 from pt2bugs.results.matrix import CellKey
 from pt2bugs.results.record import Record
 from pt2bugs.run.interpreter import named_interpreter, running_interpreter
@@ -139,7 +140,7 @@ def _measure(options: Options) -> tuple[list[Answer], Target, list[str]]:
     compared = compared_with(reach, cases, tuple(options.device))
     if not cells:
         raise NothingSelected(f"nothing selected: no check of the selected cases runs on the backend {options.name}")
-    results = open_results(options, (options.name, *REFERENCES))
+    results = open_results(options.results, (options.name, *REFERENCES))
     newest = results.load(corpus, warn)
     lines = newest.lines()
     mine, plain = _targets(options, reach, cells, lines)
@@ -167,7 +168,7 @@ def _measure(options: Options) -> tuple[list[Answer], Target, list[str]]:
         answer_for(
             cell,
             line_of(lines, mine, cell),
-            others.get((cell.case.id, cell.check.name), {}),
+            others.get(cell.key.which_check, {}),
             reach.setup.not_claimed,
         )
         for cell in cells
@@ -229,7 +230,7 @@ def _release(options: Options, reach: Reach) -> Release:
 
 def _offline_release(options: Options, reach: Reach, cells: Sequence[Cell], lines: dict[CellKey, Record]) -> Release:
     wanted, extras = {cell.key for cell in cells}, "+".join(reach.extras)
-    there = {Version(key.torch) for key in lines if key[:4] in wanted and key.extras == extras and key.torch}
+    there = {Version(key.torch) for key in lines if key.cell in wanted and key.extras == extras and key.torch}
     if options.torch:
         there = {version for version in there if str(version) == options.torch}
     if not there:
@@ -263,7 +264,7 @@ def _show_all(options: Options) -> int:
     if options.torch or options.baseline or options.packages or options.python_exe:
         raise InputError("name the backend that the options are about: pt2bugs backend NAME")
     corpus, cases = select_cases(options)
-    measured = {one.name: one for one in measured_backends(open_results(options), corpus, cases, warn)}
+    measured = {one.name: one for one in measured_backends(open_results(options.results), corpus, cases, warn)}
     names = [*known_backends(), *(name for name in measured if name not in known_backends())]
     rows: list[dict[str, Any]] = []
     for name in names:
@@ -356,10 +357,7 @@ def _show_differences(found: Sequence[Difference], options: Options, answers: Se
         issues = {one.cell.case.id: one.cell.case.issue for one in answers}
         text = base.as_markdown(found, issues) if found else f"Nothing differs from `{name}`."
     elif options.diff == "annotations":
-        places = {
-            (one.cell.case.id, one.cell.check.name): (one.cell.case.path.as_posix(), one.cell.check.line)
-            for one in answers
-        }
+        places = {one.cell.key.which_check: (one.cell.case.path.as_posix(), one.cell.check.line) for one in answers}
         text = base.as_annotations(found, places)
     elif found:
         text = f"\nagainst {name} ({len(found)})\n{base.as_text(found)}"

@@ -29,12 +29,13 @@ from pt2bugs.commands.options import (
     add_run,
     add_selection,
 )
-from pt2bugs.commands.selection import open_results, select_cases, select_cells
+from pt2bugs.commands.selection import select_cases, select_cells
 from pt2bugs.commands.targets import one_shape, open_store, package_sources, run_options, targets_for, tell_newest
 from pt2bugs.envs.environment import Key
 from pt2bugs.envs.extras import EXTRAS
 from pt2bugs.envs.releases import Release, ReleaseError, known_releases, minors, parse_request, select_releases
 from pt2bugs.errors import InputError, NothingSelected
+from pt2bugs.results.folder import open_results
 from pt2bugs.run.progress import progress_of_cells
 from pt2bugs.run.schedule import Target, belongs
 
@@ -87,7 +88,7 @@ def run(options: Options) -> int:
         wanted = sorted({case.extra for case in cases if case.extra})
         with_extra = f"; they need --extra {' or '.join(wanted)}" if wanted and not shape.key.extras else ""
         raise NothingSelected(f"nothing selected: the selected cases have no check here{with_extra}")
-    results = open_results(options, options.backend)
+    results = open_results(options.results, options.backend)
     evidence = Evidence.load(results, corpus, warn, options.python)
     known = _known(options, evidence, cells)
     tell_newest(options.torch, known)

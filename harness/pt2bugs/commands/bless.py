@@ -49,7 +49,7 @@ def run(options: Options) -> int:
         records = [
             record
             for key, record in lines.items()
-            if key[0] == case.id and case.extra in ("", *record["extras"]) and is_own(record, case)
+            if key.case == case.id and case.extra in ("", *record["extras"]) and is_own(record, case)
         ]
         if case.guard or case.flaky:
             # What shows only sometimes has no range that the journal could give.

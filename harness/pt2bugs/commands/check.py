@@ -15,25 +15,18 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from pt2bugs.case.corpus import CorpusError, find_case_files
+from pt2bugs.case.corpus import CorpusError, corpus_roots, find_case_files
 from pt2bugs.case.model import CaseError
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import print_json, say, warn
 from pt2bugs.commands.options import add_results, add_selection
-from pt2bugs.commands.selection import (
-    LinesOptions,
-    cases_on,
-    corpus_roots,
-    open_results,
-    select_cases,
-    select_lines,
-    tell_stale,
-)
+from pt2bugs.commands.selection import LinesOptions, cases_on, select_cases, select_lines, tell_stale
 from pt2bugs.curate.mend import mend
 from pt2bugs.curate.problems import problems_of, shown
 from pt2bugs.curate.review import RULES, Prober, findings_of
 from pt2bugs.curate.twins import seen_of, twins_of
 from pt2bugs.errors import InputError
+from pt2bugs.results.folder import open_results
 from pt2bugs.results.journal import journal_files, read_journal
 from pt2bugs.results.matrix import is_own
 
@@ -79,7 +72,7 @@ def run(options: Options) -> int:
         raise InputError("\n".join(words) or str(error)) from None
     cases = cases_on(options, cases)
     # A good case is one on all its devices and backends.
-    newest = open_results(options, options.backend).load(corpus, warn)
+    newest = open_results(options.results, options.backend).load(corpus, warn)
     tell_stale(newest, cases)
     everything = newest.lines()
     lines = select_lines(replace(options, device=(), backend=()), everything, cases)
@@ -91,7 +84,7 @@ def run(options: Options) -> int:
         print(f"{'':{width}}", *RULES, flush=True)
     with nullcontext() if options.no_run else closing(Prober()) as prober:
         for case in cases:
-            records = [record for key, record in lines.items() if key[0] == case.id and is_own(record, case)]
+            records = [record for key, record in lines.items() if key.case == case.id and is_own(record, case)]
             found = findings_of(case, corpus, records, prober)
             broken = [one for one in found if one.holds is False]
             bad += bool(broken)
@@ -133,7 +126,7 @@ def _files(options: Options) -> list[Path]:
 
 def _mend(options: Options) -> list[str]:
     """Mend the files; returns where those asked for are now."""
-    journal = journal_files(open_results(options).journal_folder, warn)
+    journal = journal_files(open_results(options.results).journal_folder, warn)
     places = []
     for file in _files(options):
         name = f'"{file.stem}"'.encode()
@@ -165,6 +158,7 @@ def _watch(files: list[Path]) -> int:
 
 
 def _stat(path: Path) -> os.stat_result | None:
+    """None for a file that cannot be read now, as while an editor replaces it: `problems_of` tells that."""
     try:
         return path.stat()
     except OSError:

@@ -24,10 +24,11 @@ from pt2bugs.commands.options import (
     add_run,
     add_selection,
 )
-from pt2bugs.commands.selection import open_results, select_cases, select_cells
+from pt2bugs.commands.selection import select_cases, select_cells
 from pt2bugs.commands.targets import one_shape, open_store, package_sources, run_options, targets_for, tell_newest
 from pt2bugs.envs.releases import Release, ReleaseError, known_releases, one_release, one_release_request
 from pt2bugs.errors import InputError, NothingSelected
+from pt2bugs.results.folder import open_results
 from pt2bugs.results.matrix import Results
 from pt2bugs.run.progress import progress_of_cells
 from pt2bugs.run.schedule import Target, Work, belongs
@@ -87,7 +88,7 @@ def run(options: Options) -> int:
     if not cells:
         raise NothingSelected("nothing selected: the selected cases need an extra; name it with --extra")
     cells = _without_unmeasured(options, cells)
-    results = open_results(options, options.backend)
+    results = open_results(options.results, options.backend)
     evidence = Evidence.load(results, corpus, warn, options.python)
     before, after = releases = _releases(options, results, evidence, cells)
     failed = False

@@ -7,10 +7,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from pt2bugs.case.corpus import corpus_roots
 from pt2bugs.commands import OK
 from pt2bugs.commands.console import warn
 from pt2bugs.commands.options import add_lines, file
-from pt2bugs.commands.selection import ShownOptions, corpus_roots, load_histories, select_cases
+from pt2bugs.commands.selection import ShownOptions, load_histories, select_cases
 from pt2bugs.files import write_text
 from pt2bugs.report.corpus import corpus_page
 

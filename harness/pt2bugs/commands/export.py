@@ -10,10 +10,11 @@ from pathlib import Path
 from pt2bugs.commands import OK
 from pt2bugs.commands.console import warn
 from pt2bugs.commands.options import add_lines, file
-from pt2bugs.commands.selection import ShownOptions, load_cells, open_results, select_cases
+from pt2bugs.commands.selection import ShownOptions, load_cells, select_cases
 from pt2bugs.errors import InputError, NothingSelected
 from pt2bugs.export import FORMATS, ExportError, Selected, render
 from pt2bugs.files import write_bytes
+from pt2bugs.results.folder import open_results
 
 EXAMPLES = (
     ("pt2bugs export --format csv -o matrix.csv", "the matrix for a spreadsheet"),
@@ -40,7 +41,9 @@ def run(options: Options) -> int:
     corpus, cases = select_cases(options)
     lines = load_cells(options, corpus, cases, warn)
     if not lines:
-        raise NothingSelected(f"nothing to export: {open_results(options).folder} has no results of the selected cases")
+        raise NothingSelected(
+            f"nothing to export: {open_results(options.results).folder} has no results of the selected cases"
+        )
     try:
         data = render(options.format, Selected(lines, {case.id: case for case in corpus}))
     except ExportError as error:

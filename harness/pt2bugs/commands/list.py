@@ -14,8 +14,9 @@ from pt2bugs.case.words import Verdict
 from pt2bugs.commands import OK
 from pt2bugs.commands.console import cut, print_json, say
 from pt2bugs.commands.options import ResultsOptions, SelectionOptions, add_results, add_selection
-from pt2bugs.commands.selection import cases_on, results_folder, select_cases
+from pt2bugs.commands.selection import cases_on, select_cases
 from pt2bugs.errors import NothingSelected
+from pt2bugs.results.folder import results_folder
 
 EXAMPLES = (
     (

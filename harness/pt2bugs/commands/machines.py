@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pt2bugs.case.cells import CellName
 from pt2bugs.commands.console import say
 from pt2bugs.commands.options import RunningOptions
 from pt2bugs.errors import InputError
@@ -75,9 +76,9 @@ class _Cluster:
         if self._settings is None:
             asked = self._options
             words = PackageWords(asked.index, tuple(asked.find_links), asked.torch_backend, asked.budget)
-            longest: dict[tuple[str, str, str, str], float] = {}
+            longest: dict[CellName, float] = {}
             for key, record in self._lines.items():
-                longest[key[:4]] = max(longest.get(key[:4], 0.0), record["duration_s"])
+                longest[key.cell] = max(longest.get(key.cell, 0.0), record["duration_s"])
             known = durations(self._lines)
             self._settings = Settings(words, known, longest, release_factors(self._lines))
         return self._settings

@@ -12,11 +12,12 @@ from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
+from pt2bugs.case.corpus import corpus_roots
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import cut, print_json, say, warn
 from pt2bugs.commands.options import ResultsOptions, add_results
-from pt2bugs.commands.selection import corpus_roots, open_results
 from pt2bugs.errors import InputError
+from pt2bugs.results.folder import open_results
 from pt2bugs.triage.answer import KnownBugs, Recognized, update_table
 
 MAX_BYTES = 64 * 2**20
@@ -54,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: Options) -> int:
     if options.update_signatures:
-        say(f"{update_table(open_results(options), corpus_roots(options.cases), warn)} written")
+        say(f"{update_table(open_results(options.results), corpus_roots(options.cases), warn)} written")
         return OK
     torch = _release(options.torch)
     text = _read(options.file)
@@ -81,7 +82,7 @@ def _known_bugs(options: Options) -> KnownBugs:
     # Everything made here stays until the answer: collecting garbage meanwhile costs a fifth of the time.
     gc.disable()
     try:
-        return KnownBugs.load(open_results(options), corpus_roots(options.cases), warn)
+        return KnownBugs.load(open_results(options.results), corpus_roots(options.cases), warn)
     finally:
         gc.enable()
 

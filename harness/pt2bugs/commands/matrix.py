@@ -14,12 +14,13 @@ from rich.text import Text
 from pt2bugs.commands import OK
 from pt2bugs.commands.console import is_terminal, print_json, say, warn
 from pt2bugs.commands.options import add_lines
-from pt2bugs.commands.selection import ShownOptions, load_histories, load_rows, open_results, select_cases
+from pt2bugs.commands.selection import ShownOptions, load_histories, load_rows, select_cases
 from pt2bugs.errors import NothingSelected
 from pt2bugs.files import write_text
 from pt2bugs.report.style import LOOKS, OUTCOME_LETTERS, look_of
 from pt2bugs.report.svg import HEAD, matrix_svg, row_label, summary_svg
 from pt2bugs.report.trends import Trends
+from pt2bugs.results.folder import open_results
 from pt2bugs.results.matrix import builds_of, mixed_builds
 from pt2bugs.results.tables import cells_table, matrix_table, version_key
 
@@ -53,7 +54,9 @@ def run(options: Options) -> int:
     lines = load_rows(options, corpus, cases, warn)
     matrix = matrix_table(cells_table(lines), corpus)
     if matrix.empty:
-        raise NothingSelected(f"nothing to show: {open_results(options).folder} has no results of the selected cases")
+        raise NothingSelected(
+            f"nothing to show: {open_results(options.results).folder} has no results of the selected cases"
+        )
     releases = list(matrix.columns[HEAD:])
     if options.summary is not None:
         trends = Trends.of(load_histories(options, corpus, cases, warn), releases)

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pt2bugs.case.corpus import load_cases
+from pt2bugs.case.corpus import corpus_roots, load_cases
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import print_json, say, warn
 from pt2bugs.commands.options import folder
-from pt2bugs.commands.selection import corpus_roots
 from pt2bugs.results.matrix import Results
 from pt2bugs.results.merge import merge
 from pt2bugs.results.record import Record

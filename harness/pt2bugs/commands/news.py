@@ -11,10 +11,11 @@ from pathlib import Path
 from pt2bugs.commands import OK
 from pt2bugs.commands.console import print_json, say, warn
 from pt2bugs.commands.options import add_results, add_selection
-from pt2bugs.commands.selection import LinesOptions, open_results, select_cases, select_lines
+from pt2bugs.commands.selection import LinesOptions, select_cases, select_lines
 from pt2bugs.files import write_text
 from pt2bugs.report.history import histories
 from pt2bugs.report.news import Split, feed, markdown, news
+from pt2bugs.results.folder import open_results
 
 EXAMPLES = (
     ("pt2bugs news --since 2026-11-15", "what a week of nightlies broke and fixed, as Markdown"),
@@ -63,7 +64,7 @@ def moment(text: str) -> str:
 def run(options: Options) -> int:
     corpus, cases = select_cases(options)
     split = Split(corpus, options.since)
-    open_results(options, options.backend).read([split], warn)
+    open_results(options.results, options.backend).read([split], warn)
     now, then = (histories(select_lines(options, one.newest.lines(), cases), one) for one in (split.now, split.then))
     found = news(split, now, then)
     if options.json:

@@ -13,9 +13,9 @@ from pt2bugs.commands import OK
 from pt2bugs.commands.asked import MatrixOptions, add_matrix, asked, durations_file, durations_for, on_this_machine
 from pt2bugs.commands.console import print_json, say, warn
 from pt2bugs.commands.options import count
-from pt2bugs.commands.selection import open_results
 from pt2bugs.commands.targets import open_store, run_options
 from pt2bugs.errors import InputError, NothingSelected
+from pt2bugs.results.folder import open_results
 from pt2bugs.results.matrix import CellKey
 from pt2bugs.results.record import Record
 from pt2bugs.run.durations import write_durations
@@ -56,7 +56,7 @@ def run(options: Options) -> int:
     what = asked(options)
     division = what.divided(options, options.shards)
     work = on_this_machine(what.work, options.device, options.cluster)
-    lines = open_results(options, options.backend).load(what.corpus, warn).lines()
+    lines = open_results(options.results, options.backend).load(what.corpus, warn).lines()
     seconds = durations_for(options).of
     shards = [_Shard(division, number, options, lines, seconds) for number in range(1, options.shards + 1)]
     due = [shard for shard in shards if shard.work]
@@ -135,7 +135,7 @@ def _update(options: Options) -> int:
     from pt2bugs.commands.selection import select_cases
 
     corpus, _ = select_cases(options)
-    results = open_results(options)
+    results = open_results(options.results)
     known = durations(results.load(corpus, warn).lines())
     if not known:
         raise NothingSelected(f"no durations: {results.folder} has no results of this corpus")

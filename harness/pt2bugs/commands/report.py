@@ -10,10 +10,11 @@ from pt2bugs.backends.measured import measured_backends
 from pt2bugs.commands import OK
 from pt2bugs.commands.console import say, warn
 from pt2bugs.commands.options import add_lines, folder
-from pt2bugs.commands.selection import ShownOptions, load_histories, open_results, select_cases
+from pt2bugs.commands.selection import ShownOptions, load_histories, select_cases
 from pt2bugs.errors import NothingSelected
 from pt2bugs.report.render import render, write_site
 from pt2bugs.report.site import Site
+from pt2bugs.results.folder import open_results
 
 EXAMPLES = (
     ("pt2bugs report -o site", "the page; open site/index.html"),
@@ -37,8 +38,10 @@ def run(options: Options) -> int:
     corpus, cases = select_cases(options)
     rows = load_histories(options, corpus, cases, warn)
     if not rows:
-        raise NothingSelected(f"nothing to report: {open_results(options).folder} has no results of the selected cases")
-    measured = measured_backends(open_results(options), corpus, cases, warn)
+        raise NothingSelected(
+            f"nothing to report: {open_results(options.results).folder} has no results of the selected cases"
+        )
+    measured = measured_backends(open_results(options.results), corpus, cases, warn)
     backends = [one for one in measured if not options.backend or one.name in options.backend]
     site = Site(cases, rows, backends)
     write_site(options.output, render(site))

@@ -17,7 +17,6 @@ from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.asked import Asked, MatrixOptions, add_matrix, asked, on_this_machine
 from pt2bugs.commands.console import cut, print_json, say, warn
 from pt2bugs.commands.machines import machines
-from pt2bugs.commands.selection import open_results, results_folder
 from pt2bugs.commands.targets import open_store, run_options
 from pt2bugs.engine.check import NOTHING_COMPILED
 from pt2bugs.envs.size import format_size
@@ -25,6 +24,7 @@ from pt2bugs.errors import InputError
 from pt2bugs.files import append_text
 from pt2bugs.report.github import workflow_commands
 from pt2bugs.report.summary import Measured, run_summary
+from pt2bugs.results.folder import open_results, results_folder
 from pt2bugs.results.matrix import CellKey
 from pt2bugs.results.record import Record
 from pt2bugs.run.estimate import estimate
@@ -109,7 +109,7 @@ def run(options: Options) -> int:
         what = _with_capability(what, options)
     work_asked = on_this_machine(_part(what, options), options.device, options.cluster)
     cells_asked = [(one.target, cell) for one in work_asked for cell in one.cells]
-    results = open_results(options, options.backend)
+    results = open_results(options.results, options.backend)
     newest = results.load(what.corpus, warn)
     work = list(work_asked) if options.rerun else owed(work_asked, newest.lines())
     to_run = sum(len(one.cells) for one in work)

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import difflib
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pt2bugs.case.corpus import Selection, brought, find_case_files, is_case_file, load_cases
-from pt2bugs.case.model import Case, Check
-from pt2bugs.case.program import did_you_mean
+from pt2bugs.case.corpus import Selection, corpus_roots, find_case_files, is_case_file, load_cases
+from pt2bugs.case.model import Case
+from pt2bugs.case.named import cases_named, is_path
 from pt2bugs.commands.console import warn
 from pt2bugs.commands.options import BackendOptions, ResultsOptions, SelectionOptions
 from pt2bugs.errors import InputError, NothingSelected
 from pt2bugs.remembered import remembered
+from pt2bugs.results.folder import open_results
 
 if TYPE_CHECKING:
     from pt2bugs.case.cells import Cell
     from pt2bugs.report.history import History
-    from pt2bugs.results.matrix import CellKey, NewestLines, Results
+    from pt2bugs.results.matrix import CellKey, NewestLines
     from pt2bugs.results.record import Record
 
 
@@ -36,21 +34,6 @@ class ShownOptions(LinesOptions):
 
     torch: Sequence[str] = ()
     verdict: Sequence[str] = ()
-
-
-def corpus_roots(asked: Sequence[Path]) -> list[Path]:
-    """The folders of the corpus: those asked for, else `cases` here, else the installed one.
-
-    Raises:
-        InputError: one asked for does not exist.
-    """
-    for path in asked:
-        if not path.exists():
-            raise InputError(f"--cases {path}: there is no such file or folder")
-    if asked:
-        return list(asked)
-    here = Path("cases")
-    return [here if here.is_dir() else brought("cases")]
 
 
 def select_cases(options: SelectionOptions) -> tuple[list[Case], list[Case]]:
@@ -100,7 +83,7 @@ def _files_named(words: Sequence[str]) -> list[Path]:
     found = []
     for word in words:
         path = Path(word.partition("::")[0])
-        if not _is_path(word):
+        if not is_path(word):
             continue
         if not path.exists():
             raise InputError(f"{path}: there is no such file or folder")
@@ -109,76 +92,6 @@ def _files_named(words: Sequence[str]) -> list[Path]:
             raise InputError(f"{path}: {words}; `pt2bugs new ID --from {path}` makes a case of it")
         found.append(path)
     return found
-
-
-def _is_path(word: str) -> bool:
-    name = word.partition("::")[0]
-    return (
-        "://" not in name
-        and not _SHORT.fullmatch(name)
-        and ("/" in name or name.endswith(".py") or name in (".", ".."))
-    )
-
-
-_SHORT = re.compile(r"(?P<repository>[\w.-]+/[\w.-]+)?#(?P<number>\d+)")
-"""GitHub's short forms of an issue: ``#163640``, ``pytorch/pytorch#163640``."""
-
-
-def cases_named(word: str, corpus: Sequence[Case]) -> list[Case]:
-    """The cases that a word of the command line means: an id or a glob, the number or the address of an issue, a path;
-    after ``::`` a check or a glob of checks.
-
-    Raises:
-        InputError: it means none.
-    """
-    name, colons, check = _split(word)
-    if short := _SHORT.fullmatch(name):
-        repository, number = short["repository"], short["number"]
-        name = f"https://github.com/{repository}/issues/{number}" if repository else number
-    if "://" not in name and _is_path(word):
-        path = Path(name).resolve()
-        found = [case for case in corpus if path in (case.path.resolve(), *case.path.resolve().parents)]
-    elif "://" in name:
-        found = [case for case in corpus if _address(name) in (_address(case.issue), _address(case.fix))]
-    elif name.isascii() and name.isdigit():
-        found = [c for c in corpus if c.id.rpartition("_")[2] == name or _address(c.issue).endswith(f"/{name}")]
-    else:
-        found = [case for case in corpus if Selection((name,)).matches(case)]
-    if not found:
-        close = difflib.get_close_matches(name, [case.id for case in corpus], n=1)
-        hint = f"; did you mean {close[0]}?" if close else ""
-        raise InputError(f"no case {name!r}{hint}; `pt2bugs list` shows all")
-    if not colons:
-        return found
-    if "[" in check:
-        raise InputError(f"{word}: name a check; its device and backend go to --device and --backend")
-    narrowed = [replace(case, checks=checks) for case in found if (checks := _checks(case, check))]
-    if not narrowed:
-        names = [one.name for case in found for one in case.checks]
-        raise InputError(f"{word}: no check {check!r}{did_you_mean(check, names)}; there is {', '.join(names)}")
-    return narrowed
-
-
-def _split(word: str) -> tuple[str, str, str]:
-    # An address may hold a fragment, and is cut at the last colons.
-    name, colons, check = word.rpartition("::")
-    return (name, colons, check) if colons else (word, "", "")
-
-
-def _checks(case: Case, pattern: str) -> tuple[Check, ...]:
-    return tuple(check for check in case.checks if fnmatchcase(check.name, pattern))
-
-
-def _address(url: str) -> str:
-    return (
-        url.partition("#")[0]
-        .partition("?")[0]
-        .rstrip("/")
-        .lower()
-        .replace("://www.", "://")
-        .replace("http:", "https:")
-        .replace("/pull/", "/issues/")
-    )
 
 
 def _merged(cases: Sequence[Case]) -> list[Case]:
@@ -227,20 +140,6 @@ def select_cells(options: SelectionOptions, cases: Sequence[Case]) -> list[Cell]
     return cells
 
 
-def results_folder() -> Path:
-    """The folder of results here; where there is none, and the wheel brought one, that is read instead."""
-    here = Path("results")
-    installed = Path(__file__).resolve().parent.parent / "_corpus" / "results"
-    return here if here.is_dir() or not installed.is_dir() else installed
-
-
-def open_results(options: ResultsOptions, backends: Sequence[str] = ()) -> Results:
-    """The results folder; with `backends`, also what it has of cells on them that no header names."""
-    from pt2bugs.results.matrix import Results
-
-    return Results(options.results or results_folder(), backends)
-
-
 def load_lines(
     options: LinesOptions, corpus: Sequence[Case], cases: Sequence[Case], warn: Callable[[str], None]
 ) -> dict[CellKey, Record]:
@@ -249,7 +148,7 @@ def load_lines(
     Raises:
         JournalError: a journal cannot be read.
     """
-    newest = open_results(options, options.backend).load(corpus, warn)
+    newest = open_results(options.results, options.backend).load(corpus, warn)
     tell_stale(newest, cases)
     return select_lines(options, newest.lines(), cases)
 
@@ -319,8 +218,8 @@ def _with_verdict(options: ShownOptions, lines: Mapping[CellKey, Record]) -> dic
 
 
 def _rows_with_verdict(options: ShownOptions, lines: Mapping[CellKey, Record]) -> dict[CellKey, Record]:
-    rows = {key[:5] for key in _with_verdict(options, lines)}
-    return {key: record for key, record in lines.items() if key[:5] in rows}
+    rows = {key.row for key in _with_verdict(options, lines)}
+    return {key: record for key, record in lines.items() if key.row in rows}
 
 
 def tell_stale(newest: NewestLines, cases: Sequence[Case]) -> None:
@@ -345,7 +244,7 @@ def load_histories(
     from pt2bugs.bisect.evidence import Evidence
     from pt2bugs.report.history import histories
 
-    evidence = Evidence.load(open_results(options, options.backend), corpus, warn)
+    evidence = Evidence.load(open_results(options.results, options.backend), corpus, warn)
     tell_stale(evidence.newest, cases)
     lines = _rows_with_verdict(options, select_lines(options, evidence.newest.lines(), cases, options.torch))
     return histories(lines, evidence)

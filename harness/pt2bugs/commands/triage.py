@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pt2bugs.case.corpus import load_cases
+from pt2bugs.case.corpus import corpus_roots, load_cases
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import print_json, say, warn
 from pt2bugs.commands.options import EnvironmentOptions, ResultsOptions, add_environments, add_results, count, folder
-from pt2bugs.commands.selection import corpus_roots, results_folder
 from pt2bugs.commands.targets import open_store, releases_for, targets_for
 from pt2bugs.engine.client import EngineError
 from pt2bugs.errors import InputError
+from pt2bugs.results.folder import results_folder
 from pt2bugs.run.interpreter import named_interpreter, running_interpreter
 from pt2bugs.run.schedule import Target
 from pt2bugs.triage.program import Program, load_program

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
 
 from pt2bugs.case.cells import cells_of
 from pt2bugs.case.expectation import Where, expected_bug, has_identity, public
@@ -22,6 +21,7 @@ from pt2bugs.curate.invented import identity_problem
 from pt2bugs.curate.main_block import calls_of_main
 from pt2bugs.curate.marks import marks_in
 from pt2bugs.engine.client import Engine, EngineSettings
+from pt2bugs.engine.messages import CheckRequest, OnCheck, OnFile, ProgramRequest
 from pt2bugs.engine.normalize import Normalizer
 from pt2bugs.engine.protocol import Limits
 from pt2bugs.envs.extras import installed_extras
@@ -256,6 +256,10 @@ def check_duration(case: Case, records: Sequence[Record]) -> Finding:
 # --- runs on the torch at hand ------------------------------------------------------------------------
 
 
+def _file(case: Case, seconds: float) -> OnFile:
+    return {"path": str(case.path.resolve()), "device": "cpu", "threads": 1, "timeout_s": seconds}
+
+
 class Prober:
     """Runs case files in cells of an engine of its own: as programs, without the compiler, repeatedly."""
 
@@ -271,18 +275,20 @@ class Prober:
     def close(self) -> None:
         self.engine.close()
 
-    def _run(self, case: Case, *, seconds: float, **request: Any) -> Observation:
-        common = {"path": str(case.path.resolve()), "device": "cpu", "threads": 1, "timeout_s": seconds}
-        ended = self._worker.run({**common, **request}, Limits(seconds, case.memory))
+    def _run(self, case: Case, request: CheckRequest | ProgramRequest) -> Observation:
+        seconds = request["timeout_s"]
+        ended = self._worker.run(request, Limits(seconds, case.memory))
         seen, _ = observe_exit(ended, seconds, case.memory)
         seen.present(partial(Normalizer(self.facts.paths).hide, case=case.path))
         return seen
 
-    def _run_check(self, case: Case, check: Check, backend: str, *, kind: str) -> Observation:
+    def _run_check(self, case: Case, check: Check, backend: str, *, compiled: bool) -> Observation:
         given = {"device": "cpu", "backend": backend}
         arguments = {name: given[name] for name in check.parameters}
-        request = {"kind": kind, "check": check.name, "arguments": arguments, "compiles": False}
-        return self._run(case, seconds=case.timeout, **request)
+        what: OnCheck = {**_file(case, case.timeout), "check": check.name, "arguments": arguments}
+        if compiled:
+            return self._run(case, {**what, "kind": "check", "compiles": False, "setup": None})
+        return self._run(case, {**what, "kind": "program"})
 
     def check_program(self, case: Case) -> Finding:
         """`python FILE` reproduces the bug where it is expected, and ends well where it is not.
@@ -293,7 +299,7 @@ class Prober:
         cells = [cell for cell in cells_of(case) if (cell.check.name, cell.backend) in called]
         bugs = [bug for cell in cells if (bug := self._expected(case, cell.check, cell.backend)) is not None]
         # A program runs several checks.
-        seen = self._run(case, seconds=2 * case.timeout, kind="program")
+        seen = self._run(case, {**_file(case, 2 * case.timeout), "kind": "program", "check": "", "arguments": {}})
         if seen.outcome is Outcome.SKIP:
             return Finding("program", None, seen.message)
         if seen.outcome is Outcome.PASS:
@@ -313,7 +319,7 @@ class Prober:
             why = "compiles = false" if not case.compiles else "the compiler is what it counts"
             return Finding("eager", None, why)
         for cell in cells_of(case):
-            seen = self._run_check(case, cell.check, cell.backend, kind="program")
+            seen = self._run_check(case, cell.check, cell.backend, compiled=False)
             if seen.outcome is Outcome.SKIP:
                 return Finding("eager", None, seen.message)
             if seen.outcome is not Outcome.PASS:
@@ -326,7 +332,7 @@ class Prober:
     def check_repeats(self, case: Case) -> Finding:
         """Five children of every cell agree."""
         for cell in cells_of(case):
-            found = [self._run_check(case, cell.check, cell.backend, kind="check") for _ in range(REPEATS)]
+            found = [self._run_check(case, cell.check, cell.backend, compiled=True) for _ in range(REPEATS)]
             kinds = {(seen.outcome, seen.error_type, seen.signal) for seen in found}
             if len(kinds) > 1 and not case.flaky:
                 words = ", ".join(sorted(f"{outcome} {error}{signal}".strip() for outcome, error, signal in kinds))

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pt2bugs.engine.messages import CanaryRequest, CheckRequest, Setup
+
 
 @dataclass(frozen=True)
 class BackendSetup:
@@ -33,21 +35,23 @@ class BackendSetup:
     device: str = ""
     not_claimed: tuple[str, ...] = ()
 
-    def request(self) -> dict[str, Any]:
+    def request(self) -> Setup:
         """What goes into a request, for `enter` in the cell's process."""
         return {"imports": list(self.imports), "settings": {name: dict(one) for name, one in self.settings.items()}}
 
 
-def enter(request: Mapping[str, Any]) -> None:
+def enter(request: CheckRequest | CanaryRequest) -> None:
     """Import and set what the backend of the request needs.
 
     Raises:
         Exception: whatever an import raises; AttributeError: this torch does not have the setting.
     """
-    wanted: Mapping[str, Any] = request.get("setup") or {}
-    for name in wanted.get("imports", ()):
+    wanted = request["setup"]
+    if wanted is None:
+        return
+    for name in wanted["imports"]:
         importlib.import_module(name)
-    for name, values in wanted.get("settings", {}).items():
+    for name, values in wanted["settings"].items():
         module = importlib.import_module(name)
         for attribute, value in values.items():
             *path, last = attribute.split(".")

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from pt2bugs.engine.backend import enter
 from pt2bugs.engine.memory import cpu_name
+from pt2bugs.engine.messages import CanaryReport, CanaryRequest
 from pt2bugs.engine.observe import in_one_line
 from pt2bugs.engine.protocol import ReportPipe
 
 
-def run_canary(request: Mapping[str, Any], pipe: ReportPipe) -> None:
+def run_canary(request: CanaryRequest, pipe: ReportPipe) -> None:
     """Run the canary on the `device` with the `backend` of the request, and report.
 
     The report has ``absent`` if the device is not there, ``failed`` if the compile failed, else `device_name` and
@@ -29,10 +30,10 @@ def run_canary(request: Mapping[str, Any], pipe: ReportPipe) -> None:
         for kind, report in _compile_something(*asked, learn=request["learn"]):
             pipe.send(kind, report)
     except BaseException as error:
-        pipe.send("report", {"failed": in_one_line(error)})
+        pipe.send("report", CanaryReport(failed=in_one_line(error)))
 
 
-def _compile_something(device: str, backend: str, threads: int, *, learn: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+def _compile_something(device: str, backend: str, threads: int, *, learn: bool) -> Iterator[tuple[str, CanaryReport]]:
     """The kind and content of each frame to send."""
     import torch
 
@@ -47,7 +48,7 @@ def _compile_something(device: str, backend: str, threads: int, *, learn: bool) 
 
     before = set(sys.modules)
 
-    def report() -> dict[str, Any]:
+    def report() -> CanaryReport:
         modules = [name for name in list(sys.modules) if name not in before and _is_installed(name)]
         return {"modules": modules, "device_name": device_name(device)}
 
@@ -67,16 +68,27 @@ def _compile_more(compiled: Any, backend: str, x: Any) -> None:
     """
     import torch
 
-    with contextlib.suppress(Exception):
+    with _ignoring_failures():
         x.requires_grad_()
         compiled(x).sum().backward()
 
     def scaled(x: Any) -> Any:
         return x * 2
 
-    with contextlib.suppress(Exception):
+    with _ignoring_failures():
         square = x.detach().reshape(4, 4)
         torch.compile(lambda x: scaled(x) + x.t(), backend=backend)(square)
+
+
+@contextlib.contextmanager
+def _ignoring_failures() -> Iterator[None]:
+    """Also of a backend that leaves by `SystemExit`, which is no `Exception`."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return
 
 
 def _is_installed(module: str) -> bool:

@@ -26,6 +26,7 @@ from typing import Any
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.words import Outcome
 from pt2bugs.engine.backend import enter
+from pt2bugs.engine.messages import CheckInCell, CheckReport
 from pt2bugs.engine.observe import CheckTimeout, observe_exception, render, timeout_in
 from pt2bugs.engine.protocol import GRACE_S, ReportPipe
 
@@ -146,21 +147,18 @@ def remember_originals() -> Originals:
     return _originals
 
 
-def run_check(request: Mapping[str, Any], pipe: ReportPipe) -> None:
-    """Run the check that the request names, and report.
-
-    The request has `path`, `check`, `arguments`, `device`, `threads`, `timeout_s`, `compiles`, and `setup` where its
-    backend needs one.
-    """
+def run_check(request: CheckInCell, pipe: ReportPipe) -> None:
+    """Run the check that the request names, and report."""
     seen, error = observe_check(request, pipe.start)
     if seen.outcome is _PASS and error is None:
         # Its text is known but for two numbers: to encode an object costs a cell more than all else after the check.
         pipe.send_text("report", PASSED % {"duration_s": seen.duration_s, "graphs": seen.graphs})
         return
-    pipe.send("report", {"observation": seen.as_dict(), "text": render(error) if error is not None else ""})
+    text = render(error) if error is not None else ""
+    pipe.send("report", CheckReport(observation=seen.as_dict(), text=text))
 
 
-def observe_check(request: Mapping[str, Any], begin: Callable[[], None]) -> tuple[Observation, BaseException | None]:
+def observe_check(request: CheckInCell, begin: Callable[[], None]) -> tuple[Observation, BaseException | None]:
     """Import the case file and call the check; torch must be importable.
 
     Args:
@@ -169,8 +167,7 @@ def observe_check(request: Mapping[str, Any], begin: Callable[[], None]) -> tupl
     Returns:
         What was seen, and the exception that left the check, if any.
     """
-    path: str = request["path"]
-    timeout_s: float = request["timeout_s"]
+    path, timeout_s = request["path"], request["timeout_s"]
     try:
         enter(request)
     except BaseException as error:

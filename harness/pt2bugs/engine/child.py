@@ -26,10 +26,10 @@ BODIES = {
 """What a request may ask a cell to run, by its `kind`."""
 
 
-def body_of(kind: str) -> Callable[[Mapping[str, Any], ReportPipe], None]:
+def body_of(kind: str) -> Callable[[Any, ReportPipe], None]:
     """The function for a kind of request; imported before the fork, so that no cell does."""
     module, _, name = BODIES[kind].partition(":")
-    function: Callable[[Mapping[str, Any], ReportPipe], None] = getattr(import_module(module), name)
+    function: Callable[[Any, ReportPipe], None] = getattr(import_module(module), name)
     return function
 
 

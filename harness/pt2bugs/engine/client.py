@@ -1,7 +1,6 @@
-"""The engine as its users see it: start it in any interpreter, open workers, run cells in them.
+"""The engine as its users see it: start it in any interpreter, and open workers that run cells.
 
-An `Engine` is one process of that interpreter with torch imported, below a guardian. Each `Worker` runs one cell after
-the other; workers of one engine are independent of each other, and each may be used by one thread.
+An `Engine` is one process of that interpreter with torch imported, below a guardian.
 """
 
 from __future__ import annotations
@@ -16,18 +15,18 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from pt2bugs.engine.environment import Removed, cell_environment
 from pt2bugs.engine.facts import EnvironmentFacts
 from pt2bugs.engine.folders import RunFolder
 from pt2bugs.engine.guardian import CLOSED
-from pt2bugs.engine.protocol import EXIT_S, START_S, ChildExit, Limits, StopReason, receive, send
+from pt2bugs.engine.messages import Hello, Needs, Open, Opened, Provide, Settings, Started
+from pt2bugs.engine.protocol import EXIT_S, START_S, receive, send
 from pt2bugs.engine.supervisor import GRACE, tail_of
+from pt2bugs.engine.worker import Worker
 from pt2bugs.errors import Pt2bugsError
 
 MAX_KILLS = 5
@@ -128,11 +127,11 @@ class Engine:
         except OSError as error:
             self.close()
             raise EngineError(_cannot_start(self.settings.python, error)) from None
-        hello = None
+        hello: Started | None = None
         with self._closed_on_error():
             if self._control is not None:
                 with contextlib.suppress(OSError):
-                    settings = {
+                    settings: Settings = {
                         "threads": self.settings.threads,
                         "targets": self.settings.targets,
                         "imports": self.settings.imports,
@@ -183,7 +182,7 @@ class Engine:
         """
         return Worker(self)
 
-    def _connect(self) -> tuple[socket.socket, bool]:
+    def connect(self) -> tuple[socket.socket, bool]:
         """A socket to a new supervisor, and whether that has a namespace of its own.
 
         Raises:
@@ -193,12 +192,13 @@ class Engine:
         # A supervisor that dies or hangs before its hello is replaced, then the whole engine. Where the machine is too
         # busy for a hello in time, the last one gets all the time there is.
         hello_s = self.settings.grace["hello_s"]
+        reply: Opened | None
         for attempt, patience_s in enumerate((hello_s, hello_s, START_S)):
             with self._lock:
                 self.start()
                 ours, theirs = socket.socketpair()
                 name = f"cell-{self._opened}"
-                message = {"open": name, "instead_of": instead_of, "grace": dict(self.settings.grace)}
+                message: Open = {"open": name, "instead_of": instead_of, "grace": dict(self.settings.grace)}
                 self._opened += 1
                 process = self._process
                 try:
@@ -217,7 +217,7 @@ class Engine:
                     raise
                 finally:
                     theirs.close()
-            hello = receive(ours, patience_s, self._is_running) if reply == {} else None
+            hello: Hello | None = receive(ours, patience_s, self._is_running) if reply == {} else None
             if hello is not None:
                 return ours, bool(hello["namespace"])
             ours.close()
@@ -229,7 +229,7 @@ class Engine:
                 if reply == {} and attempt == 0 and not self._has_hung_up():
                     instead_of = name
                     continue
-                words, instead_of = (reply or {}).get("failed", "") or self._last_words(), ""
+                words, instead_of = (reply.get("failed") if reply else "") or self._last_words(), ""
                 self.close()
         raise EngineError(words)
 
@@ -241,12 +241,12 @@ class Engine:
         poll.register(self._control, 0)  # its end is told unasked
         return bool(poll.poll(0))
 
-    def provide(self, needs: dict[str, list[str]]) -> None:
+    def provide(self, needs: Needs) -> None:
         """Have workers opened from now on find these modules imported."""
         with self._lock:
             if self._control is not None:
                 with contextlib.suppress(OSError):
-                    send(self._control, {"provide": needs})
+                    send(self._control, Provide(provide=needs))
                     if receive(self._control, START_S, self._is_running) is None:
                         self.close()
 
@@ -289,6 +289,10 @@ class Engine:
                 self._folder = None
 
     @property
+    def grace(self) -> Mapping[str, float]:
+        return self.settings.grace
+
+    @property
     def has_folder(self) -> bool:
         """Whether the folder of the run is still there."""
         return self._folder is not None and self._folder.path.is_dir()
@@ -309,88 +313,11 @@ class Engine:
         return f"the process that imports torch went away: {words}"
 
 
-class Worker:
-    """Runs cells one after the other, each in a child of its own supervisor."""
-
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
-        self._socket: socket.socket | None = None
-        self._has_namespace = False
-        self._provided: set[str] = set()
-
-    def run(self, request: Mapping[str, Any], limits: Limits) -> ChildExit:
-        """Run one child; once more if that may have been ended from outside.
-
-        No compiler sends SIGKILL, but an administrator or a system out of memory does. A check that kills itself
-        does so again in the second run. A cell is also run once more if an earlier check removed the run's folder.
-
-        Args:
-            request: `kind` (of `child.BODIES`) and what its body takes.
-
-        Raises:
-            EngineError: the engine cannot be started.
-        """
-        ended = self._run(request, limits)
-        killed = ended.signal == signal.SIGKILL and ended.stopped is None
-        if ended.stopped is StopReason.SETUP and not self.engine.has_folder:
-            self.engine.close()
-            self.close()
-            return self._run(request, limits)
-        if killed or ended.stopped in (StopReason.LOST, StopReason.OUTSIDE):
-            return self._run(request, limits)
-        return ended
-
-    def _run(self, request: Mapping[str, Any], limits: Limits) -> ChildExit:
-        if self._socket is None:
-            self._socket, self._has_namespace = self.engine._connect()
-            self._provided.clear()
-        began = time.monotonic()
-        grace = self.engine.settings.grace
-        try:
-            try:
-                send(self._socket, {"request": dict(request), "limits": asdict(limits)})
-                # The supervisor keeps the deadline. This longer one ends the wait for a supervisor that hangs.
-                patience = grace["start_s"] + limits.timeout_s + grace["grace_s"] + grace["exit_s"] + 60
-                reply = receive(self._socket, patience)
-            except OSError:
-                reply = None
-        except BaseException:
-            self.close()
-            raise
-        if reply is None:
-            stopped = StopReason.OUTSIDE if self._has_namespace else StopReason.LOST
-            self.close()
-            return ChildExit(stopped=stopped, duration_s=time.monotonic() - began, detail="its supervisor went away")
-        ended = ChildExit.from_dict(reply)
-        if ended.renew:
-            self.close()
-        return ended
-
-    def provide(self, target: str, needs: dict[str, list[str]]) -> None:
-        """Have later cells of this worker find these modules imported; once for each target."""
-        if self._socket is None or target in self._provided:
-            return
-        self._provided.add(target)
-        try:
-            send(self._socket, {"provide": needs})
-            answered = receive(self._socket, START_S) is not None
-        except OSError:
-            answered = False
-        if not answered:
-            self.close()
-
-    def close(self) -> None:
-        """End the supervisor, by closing its connection."""
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
-
-
 class _KilledError(EngineError):
     """The engine was killed while it started."""
 
 
-def _encode(message: dict[str, Any]) -> bytes:
+def _encode(message: Open) -> bytes:
     return json.dumps(message).encode() + b"\n"
 
 

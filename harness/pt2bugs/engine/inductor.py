@@ -76,7 +76,7 @@ def _probe_vector_isa(memory: Memory) -> None:
         isa = importlib.import_module("torch._inductor.codecache")
     if hasattr(isa.VecISA, "check_build"):
         worked = _remember_builds(isa, set(memory.known.get("isa_builds", ())))
-        memory.keep(isa_builds=sorted(worked))
+        memory.keep({"isa_builds": sorted(worked)})
         return
     # Before torch 2.5 a probe cannot be told from its result; there is only a setting that takes it for granted.
     config: Any = importlib.import_module("torch._inductor.config")
@@ -88,7 +88,7 @@ def _probe_vector_isa(memory: Memory) -> None:
         config.cpp.vec_isa_ok = setting
     flags = set(cpu_flags().split())
     if {str(one) for one in isa.supported_vec_isa_list if str(one) in flags} == accepted:
-        memory.keep(vec_isa_ok=True)
+        memory.keep({"vec_isa_ok": True})
 
 
 def _remember_builds(isa: Any, worked: set[str]) -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import importlib.util
 import json
@@ -13,12 +14,17 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from pt2bugs.engine.environment import CAPABILITY_VARIABLE
 from pt2bugs.engine.folders import cache_home, remove_tree
+from pt2bugs.engine.messages import Needs
 from pt2bugs.files import FileError, write_text
+
+LOCK_S = 2.0
+"""For other processes to have written the file. What is not kept then is found out again by the next run."""
 
 _ABANDONED_S = 7 * 24 * 3600
 """Seconds after which a temporary folder counts as abandoned."""
@@ -28,20 +34,37 @@ _BEING_WRITTEN = b"gpcWrite"
 """How g++ begins a precompiled header until it is complete."""
 
 
+class Known(TypedDict, total=False):
+    """What is remembered, as the file has it.
+
+    `needs` by device and backend, as the program with the digest `canary` showed them; `isa_builds`, digests of the
+    probes for vector instructions that were seen to build; `vec_isa_ok`, that all of them did, before torch 2.5.
+    """
+
+    canary: str
+    needs: dict[str, Needs]
+    isa_builds: list[str]
+    vec_isa_ok: bool
+
+
 class Memory:
     """What an environment remembers between runs, in one folder per environment and CPU."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._file = folder / "memory.json"
+        self.known = self._read()
+
+    def _read(self) -> Known:
         try:
-            self.known: dict[str, Any] = _checked(json.loads(self._file.read_text()))
+            known = _checked(json.loads(self._file.read_text()))
         except (OSError, ValueError):
-            self.known = {}
+            known = {}
         # The canary's program says which modules a compile needs: they are asked anew when that file changes.
         canary = hashlib.sha256(Path(__file__).with_name("canary.py").read_bytes()).hexdigest()[:16]
-        if self.known.get("canary") != canary:
-            self.known |= {"canary": canary, "needs": {}}
+        if known.get("canary") != canary:
+            known["canary"], known["needs"] = canary, {}
+        return known
 
     @classmethod
     def of_this_environment(cls, fallback: Path) -> Memory:
@@ -57,12 +80,54 @@ class Memory:
         _remove_leftovers(folder)
         return cls(folder)
 
-    def keep(self, **facts: Any) -> None:
-        if all(name in self.known and self.known[name] == value for name, value in facts.items()):
+    def keep(self, facts: Known) -> None:
+        """Remember this, too; what another process has kept meanwhile stays."""
+        known = _together(self.known, facts)
+        if known == self.known:
             return
-        self.known.update(facts)
-        with contextlib.suppress(FileError):
-            write_text(self._file, json.dumps(self.known))
+        self.known = known
+        with contextlib.suppress(FileError, OSError), self._locked() as is_ours:
+            if is_ours:
+                self.known = _together(self._read(), known)
+                write_text(self._file, json.dumps(self.known))
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[bool]:
+        """Whether no other process writes the file meanwhile.
+
+        Raises:
+            OSError: the folder cannot be written.
+        """
+        # The file itself is replaced, and a lock on what was there before is none.
+        lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            yield _lock_in_time(lock)
+        finally:
+            os.close(lock)
+
+
+def _lock_in_time(lock: int) -> bool:
+    deadline = time.monotonic() + LOCK_S
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.01)
+        except OSError:
+            # A file system without locks: of two that write at once the last one wins.
+            return True
+
+
+def _together(known: Known, facts: Known) -> Known:
+    found: Known = {**known, **facts}
+    if "needs" in facts:
+        found["needs"] = {**known.get("needs", {}), **facts["needs"]}
+    if "isa_builds" in facts:
+        found["isa_builds"] = sorted({*known.get("isa_builds", ()), *facts["isa_builds"]})
+    return found
 
 
 def _remove_leftovers(folder: Path) -> None:
@@ -113,7 +178,7 @@ def _compiler() -> str:
     return ""
 
 
-def _checked(known: Any) -> dict[str, Any]:
+def _checked(known: Any) -> Known:
     """What is remembered.
 
     Raises:
@@ -122,7 +187,11 @@ def _checked(known: Any) -> dict[str, Any]:
     needs = known.get("needs", {}) if isinstance(known, dict) else None
     if not isinstance(needs, dict) or not all(isinstance(one, dict) for one in needs.values()):
         raise ValueError("no memory of an environment")
-    return dict(known)
+    builds = known.get("isa_builds", [])
+    if not isinstance(builds, list) or not all(isinstance(one, str) for one in builds):
+        raise ValueError("no memory of an environment")
+    found: Known = known
+    return found
 
 
 def cpu_name() -> str:

@@ -8,12 +8,13 @@ import os
 import sys
 import traceback
 import unittest
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.words import Outcome
 from pt2bugs.engine.check import SoftTimeout, import_file, remember_originals, seed
+from pt2bugs.engine.messages import CheckReport, Counts, ProgramRequest, RedirectedReport, RedirectedRequest
 from pt2bugs.engine.observe import observe_exception, render, type_name
 from pt2bugs.engine.protocol import ReportPipe
 from pt2bugs.engine.redirect import NONE, Entries, HandledExceptions, install
@@ -23,13 +24,9 @@ STDOUT_LIMIT = 100_000
 """Characters of the standard output that are reported, where that is asked for."""
 
 
-def run_program(request: Mapping[str, Any], pipe: ReportPipe) -> None:
-    """Run the file of the request, and report.
-
-    The request has `path`, `timeout_s`, `threads` and `device`; `argv` for the program; with `check` and `arguments`
-    only that function is called, after `torch.compile` was made to do nothing.
-    """
-    path: str = request["path"]
+def run_program(request: ProgramRequest, pipe: ReportPipe) -> None:
+    """Run the file of the request, or its check after `torch.compile` was made to do nothing, and report."""
+    path = request["path"]
     seed(request["device"], request["threads"])
     own_backends: list[Any] = []
     timer = SoftTimeout(request["timeout_s"])
@@ -38,11 +35,11 @@ def run_program(request: Mapping[str, Any], pipe: ReportPipe) -> None:
     try:
         try:
             timer.start()
-            if "check" in request:
+            if request["check"]:
                 switch_compiler_off(own_backends)
                 vars(import_file(path))[request["check"]](**request["arguments"])
             else:
-                _run_as_main(path, request.get("argv", ()))
+                _run_as_main(path, ())
         finally:
             timer.stop()
     except BaseException as error:
@@ -53,20 +50,15 @@ def run_program(request: Mapping[str, Any], pipe: ReportPipe) -> None:
         seen = Observation(Outcome.SKIP, message="a backend of its own looks at the graph")
     else:
         seen = observe_exception(failure, path)
-    pipe.send("report", {"observation": seen.as_dict(), "text": render(failure) if failure is not None else ""})
+    text = render(failure) if failure is not None else ""
+    pipe.send("report", CheckReport(observation=seen.as_dict(), text=text))
 
 
-def run_redirected(request: Mapping[str, Any], pipe: ReportPipe) -> None:
-    """Run the file of the request as a program with its compiler redirected, and report what it asked of it.
-
-    The request has what `run_program` takes, and `redirect`, see `redirect.install`; `env`, variables for the program;
-    `stdout`, whether what it prints is reported; `unit_test`, whether the file is one and its tests are what runs;
-    `beside`, another folder that it may import from.
-    """
+def run_redirected(request: RedirectedRequest, pipe: ReportPipe) -> None:
+    """Run the file of the request as a program with its compiler redirected, and report what it asked of it."""
     # The zygote's own variables were read when torch was imported; these are for what is read later.
     os.environ.update(request.get("env", {}))
-    path: str = request["path"]
-    redirect: Mapping[str, Any] = request.get("redirect", {})
+    path, redirect = request["path"], request["redirect"]
     entries = Entries(path, lambda kind: pipe.send(f"entered-{kind}", True))
     seed(request["device"], request["threads"])
     install(redirect, entries)
@@ -74,17 +66,17 @@ def run_redirected(request: Mapping[str, Any], pipe: ReportPipe) -> None:
     handled = HandledExceptions(path) if redirect.get("backend") == NONE else None
     timer = SoftTimeout(request["timeout_s"])
     failure: BaseException | None = None
-    with _kept_stdout(asked=bool(request.get("stdout"))) as printed:
+    with _kept_stdout(asked=request["stdout"]) as printed:
         pipe.start()
         try:
             try:
                 timer.start()
-                if request.get("unit_test"):
+                if request["unit_test"]:
                     _run_unit_tests(path)
                 else:
                     if handled is not None:
                         handled.start()
-                    _run_as_main(path, request.get("argv", ()), request.get("beside", ""))
+                    _run_as_main(path, request["argv"], request["beside"])
             finally:
                 timer.stop()
                 if handled is not None:
@@ -100,7 +92,7 @@ def run_redirected(request: Mapping[str, Any], pipe: ReportPipe) -> None:
         if seen.outcome is Outcome.TIMEOUT:
             seen.error_type, seen.message = "", f"still running after its timeout of {request['timeout_s']:g} s"
     lines = _own_lines(failure, path)
-    report = {
+    report: RedirectedReport = {
         "observation": seen.as_dict(),
         "text": render(_from_the_program_on(failure, path), redirect_file) if failure is not None else "",
         "entered": entries.kinds,
@@ -186,12 +178,12 @@ def _own_lines(failure: BaseException | None, path: str) -> list[int]:
     return [line for frame, line in traceback.walk_tb(failure.__traceback__) if frame.f_code.co_filename == path]
 
 
-def _counts() -> dict[str, Any]:
+def _counts() -> Counts:
     """How often Dynamo compiled, compiled the same frame again, and broke a graph; what torch's bisector counted."""
     counters: Any = getattr(sys.modules.get("torch._dynamo.utils"), "counters", None)
     frames: Any = getattr(sys.modules.get("torch._dynamo.convert_frame"), "FRAME_COMPILE_COUNTER", None)
     applied: Any = getattr(sys.modules.get("torch._inductor.compiler_bisector"), "subsystem_call_counter", {})
-    counts: dict[str, Any] = {"graphs": 0, "breaks": 0, "recompiles": 0, "applied": dict(applied)}
+    counts: Counts = {"graphs": 0, "breaks": 0, "recompiles": 0, "applied": dict(applied)}
     with contextlib.suppress(Exception):
         counts["graphs"] = int(counters["stats"]["unique_graphs"])
         counts["breaks"] = sum(counters["graph_break"].values())

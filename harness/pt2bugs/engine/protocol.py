@@ -1,7 +1,7 @@
-"""What travels between the processes of the engine: requests, limits, the report of a cell, how its process ended.
+"""How messages travel between the processes of the engine, what a cell may use, and how its process ended.
 
-Everything is JSON on one line. Between the client and the others it goes over a socket; a cell reports over a pipe of
-its own.
+Everything is JSON on one line; `messages` has the shapes. Between the client and the others it goes over a socket; a
+cell reports over a pipe of its own.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ import json
 import os
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import Any
+
+from pt2bugs.engine.messages import CellLimits
 
 GRACE_S = 5.0
 """From the soft timeout, which can still dump the stack, to the end of the child."""
@@ -53,6 +55,10 @@ class Limits:
 
     timeout_s: float
     memory_mib: int | None
+
+    def as_dict(self) -> CellLimits:
+        """As they travel."""
+        return {"timeout_s": self.timeout_s, "memory_mib": self.memory_mib}
 
 
 @dataclass
@@ -180,7 +186,7 @@ class ReportReader:
         return found
 
 
-def send(to: socket.socket, message: dict[str, Any]) -> None:
+def send(to: socket.socket, message: Mapping[str, object]) -> None:
     """Send a message.
 
     Raises:
@@ -189,10 +195,10 @@ def send(to: socket.socket, message: dict[str, Any]) -> None:
     to.sendall(json.dumps(message).encode() + b"\n")
 
 
-def receive(
-    source: socket.socket, timeout_s: float | None, is_alive: Callable[[], bool] = lambda: True
-) -> dict[str, Any] | None:
-    """One message; None when the other side is gone, is not `is_alive` any more, or does not answer in time.
+def receive(source: socket.socket, timeout_s: float | None, is_alive: Callable[[], bool] = lambda: True) -> Any:
+    """One message, of which the caller knows the shape.
+
+    None when the other side is gone, is not `is_alive` any more, or does not answer in time.
 
     Each message is answered before the next is sent, so nothing follows its newline.
     """
@@ -212,5 +218,4 @@ def receive(
         if not chunk:
             return None
         data += chunk
-    message: dict[str, Any] = json.loads(data)
-    return message
+    return json.loads(data)

@@ -13,7 +13,7 @@ import stat
 import sys
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -24,6 +24,7 @@ from pt2bugs.engine.check import compile_file
 from pt2bugs.engine.child import become_cell, body_of, execute_fresh, leave
 from pt2bugs.engine.folders import CellFolder
 from pt2bugs.engine.linux import Descendants, Standing
+from pt2bugs.engine.messages import Hello, ToSupervisor
 from pt2bugs.engine.protocol import (
     EXIT_S,
     GRACE_S,
@@ -62,7 +63,7 @@ class Supervisor:
         descendants: Descendants,
         bootstrap: list[str],
         standing: Standing,
-        grace: dict[str, float],
+        grace: Mapping[str, float],
     ) -> None:
         self._control, self._descendants, self._bootstrap = control, descendants, bootstrap
         self._standing = standing
@@ -74,7 +75,7 @@ class Supervisor:
     def serve(self) -> None:
         """Answer requests until the client is gone."""
         self._folder.renew()
-        send(self._control, {"namespace": self._descendants.namespace})
+        send(self._control, Hello(namespace=self._descendants.namespace))
         with self._control.makefile("rb") as lines:
             for message in _messages(lines):
                 if "provide" in message:
@@ -82,7 +83,7 @@ class Supervisor:
                     self._notice_imports()
                     send(self._control, {})
                     continue
-                ended = self._run(message["request"], Limits(**message["limits"]))
+                ended = self._run(dict(message["request"]), Limits(**message["limits"]))
                 ended.renew = not self._standing.restore()
                 send(self._control, ended.as_dict())
                 # The client writes its record meanwhile, before it asks for the next cell.
@@ -252,7 +253,7 @@ def _code_of(path: str) -> CodeType | None:
         return None
 
 
-def _messages(lines: Any) -> Iterator[dict[str, Any]]:
+def _messages(lines: Any) -> Iterator[ToSupervisor]:
     for line in lines:
         yield json.loads(line)
 

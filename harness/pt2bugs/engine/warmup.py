@@ -13,7 +13,7 @@ import re
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from pt2bugs.engine import inductor
 from pt2bugs.engine.facts import EnvironmentFacts
 from pt2bugs.engine.folders import cache_home
 from pt2bugs.engine.memory import Memory, cpu_name
+from pt2bugs.engine.messages import Needs, Settings
 
 _MODULES = (
     "torch._dynamo",
@@ -35,11 +36,9 @@ _MODULES = (
 )
 _WITHOUT_KERNELS = frozenset({"eager", "aot_eager", "aot_eager_decomp_partition"})
 """Backends that compile nothing for a CPU. Of any other, Inductor may be a part, as it is of ipex."""
-Needs = dict[str, list[str]]
-"""What a compile was seen to need: the ``modules`` it imported."""
 
 
-def prepare(settings: Mapping[str, Any], folder: Path) -> EnvironmentFacts:
+def prepare(settings: Settings, folder: Path) -> EnvironmentFacts:
     """Import torch and the compiler, and say what was imported.
 
     Args:
@@ -54,7 +53,7 @@ def prepare(settings: Mapping[str, Any], folder: Path) -> EnvironmentFacts:
     Raises:
         Exception: whatever the import of torch raises; the environment is then broken.
     """
-    threads: int = settings["threads"]
+    threads = settings["threads"]
     memory = Memory.of_this_environment(folder)
     # Inductor keeps precompiled headers and the ISA probe's library under the temporary folder it finds at
     # import, and kernels under TORCHINDUCTOR_CACHE_DIR, which every cell has of its own.
@@ -68,14 +67,14 @@ def prepare(settings: Mapping[str, Any], folder: Path) -> EnvironmentFacts:
         # It looks for those of installed packages, as the first compile of a process does.
         torch._dynamo.list_backends()
     torch.set_num_threads(threads)
-    for name in settings.get("imports", ()):
+    for name in settings["imports"]:
         importlib.import_module(name)
-    targets = [tuple(target) for target in settings["targets"]]
+    targets = [(device, backend) for device, backend in settings["targets"]]
     if any(backend not in _WITHOUT_KERNELS for _, backend in targets):
         for_cpu = any(device == "cpu" and backend.startswith("inductor") for device, backend in targets)
         inductor.ask(memory, compiles_kernels=for_cpu)
     inductor.forget_kernel_folder()
-    remembered: dict[str, Needs] = memory.known.get("needs", {})
+    remembered = memory.known.get("needs", {})
     known = [name for name in (_target(*one) for one in targets) if name in remembered]
     for name in known:
         provide(remembered[name])
@@ -89,7 +88,7 @@ def prepare(settings: Mapping[str, Any], folder: Path) -> EnvironmentFacts:
         memory=str(memory.folder),
         known_targets=tuple(known),
         paths=interpreter_paths(),
-        distributions=dict(_versions(settings.get("distributions", ()))),
+        distributions=dict(_versions(settings["distributions"])),
     )
 
 
@@ -134,8 +133,7 @@ def is_known(facts: EnvironmentFacts, device: str, backend: str) -> bool:
 
 def remember(facts: EnvironmentFacts, device: str, backend: str, needs: Needs) -> None:
     """Have `prepare` provide these the next time."""
-    memory = Memory(Path(facts.memory))
-    memory.keep(needs={**memory.known.get("needs", {}), _target(device, backend): needs})
+    Memory(Path(facts.memory)).keep({"needs": {_target(device, backend): needs}})
 
 
 def _cpu_capability(torch: Any) -> str:

@@ -21,6 +21,7 @@ from pt2bugs.engine import linux
 from pt2bugs.engine.check import GRAPHS, freeze, remember_originals
 from pt2bugs.engine.child import BODIES, body_of, prepare_cells
 from pt2bugs.engine.linux import Descendants, Standing
+from pt2bugs.engine.messages import Nothing, Open, Opened, Settings, Started, ToZygote
 from pt2bugs.engine.observe import in_one_line
 from pt2bugs.engine.protocol import send
 from pt2bugs.engine.supervisor import Supervisor
@@ -32,7 +33,7 @@ _LOOK_S = 0.5
 def serve(control: socket.socket, folder: Path, bootstrap: list[str], *, namespace: bool) -> None:
     """Prepare what every cell needs, say so, and answer requests until the client is gone."""
     requests = _Requests(control)
-    settings, _ = requests.next([])
+    settings = requests.first()
     if settings is None:
         return
     try:
@@ -41,7 +42,7 @@ def serve(control: socket.socket, folder: Path, bootstrap: list[str], *, namespa
             body_of(kind)
     except BaseException as error:
         traceback.print_exc()
-        send(control, {"failed": in_one_line(error)})
+        send(control, Started(failed=in_one_line(error)))
         return
     GRAPHS.watch()
     remember_originals()
@@ -49,7 +50,7 @@ def serve(control: socket.socket, folder: Path, bootstrap: list[str], *, namespa
     freeze()
     linux.use_huge_pages()
     standing = Standing.now()
-    send(control, {"facts": facts.as_dict()})
+    send(control, Started(facts=facts.as_dict()))
     supervisors: dict[int, int] = {}
     names: dict[str, int] = {}
     while True:
@@ -73,7 +74,7 @@ def serve(control: socket.socket, folder: Path, bootstrap: list[str], *, namespa
                 pid = linux.fork_into_namespace() if namespace else os.fork()
             except OSError as error:
                 client.close()
-                send(control, {"failed": str(error)})
+                send(control, Opened(failed=str(error)))
                 continue
             if pid == 0:
                 for pidfd in supervisors.values():
@@ -89,7 +90,7 @@ def serve(control: socket.socket, folder: Path, bootstrap: list[str], *, namespa
 def _become_supervisor(
     client: socket.socket,
     folder: Path,
-    message: dict[str, Any],
+    message: Open,
     bootstrap: list[str],
     standing: Standing,
     *,
@@ -150,7 +151,15 @@ class _Requests:
         self._control = control
         control.setblocking(True)
 
-    def next(self, pidfds: list[int]) -> tuple[dict[str, Any] | None, list[int]]:
+    def first(self) -> Settings | None:
+        """The settings, however late a busy client sends them; None when it is gone."""
+        found: Any = {}
+        while found == {}:
+            found, _ = self.next([])
+        settings: Settings | None = found
+        return settings
+
+    def next(self, pidfds: list[int]) -> tuple[ToZygote | None, list[int]]:
         """The next message; None when the client is gone.
 
         An empty one when a process of `pidfds` has ended, and now and then, so that one that was stopped is seen.
@@ -160,12 +169,12 @@ class _Requests:
         while not data.endswith(b"\n"):
             ready, _, _ = select.select([self._control.fileno(), *watched], [], [], None if data else _LOOK_S)
             if self._control.fileno() not in ready:
-                return {}, []
+                return Nothing(), []
             chunk, received, _, _ = socket.recv_fds(self._control, 1 << 16, 4)
             if not chunk:
                 return None, []
             data += chunk
             fds += received
             watched = []
-        message: dict[str, Any] = json.loads(data)
+        message: ToZygote = json.loads(data)
         return message, fds

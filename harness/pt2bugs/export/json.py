@@ -20,7 +20,7 @@ def records(selected: Selected) -> Iterator[dict[str, Any]]:
             if case
             else dict.fromkeys(("component", "symptom", "issue", "title"), "")
         )
-        yield {**record, **about, "release": key[5]}
+        yield {**record, **about, "release": key.torch}
 
 
 def one_per_line(rows: Iterable[dict[str, Any]]) -> bytes:

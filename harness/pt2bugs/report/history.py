@@ -67,10 +67,10 @@ class History:
 
 def histories(lines: dict[CellKey, Record], evidence: Evidence) -> list[History]:
     """The rows of the matrix, in its order. Every case of `lines` must be one of the corpus of `evidence`."""
-    keys = [key for key in sorted_keys(lines) if key[5]]
-    releases = sorted({key[5] for key in keys}, key=version_key)
+    keys = [key for key in sorted_keys(lines) if key.torch]
+    releases = sorted({key.torch for key in keys}, key=version_key)
     found = []
-    for (case_id, check, device, backend, extras), group in groupby(keys, key=lambda key: key[:5]):
+    for (case_id, check, device, backend, extras), group in groupby(keys, key=lambda key: key.row):
         case = evidence.cases[case_id]
         if check in {one.name for one in case.checks}:
             cell = Cell(case, case.check(check), device, backend)
@@ -82,7 +82,7 @@ def histories(lines: dict[CellKey, Record], evidence: Evidence) -> list[History]
 def _squares(
     keys: list[CellKey], lines: dict[CellKey, Record], cell: Cell, evidence: Evidence
 ) -> Iterator[tuple[str, Square]]:
-    for release, group in groupby(keys, key=lambda key: key[5]):
+    for release, group in groupby(keys, key=lambda key: key.torch):
         # By Python version. As in the matrix the newest shows, an error only where there is no answer.
         records = [lines[key] for key in group]
         shown = max(enumerate(records), key=lambda item: (item[1]["verdict"] != Verdict.ERROR, item[0]))[1]

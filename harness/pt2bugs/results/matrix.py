@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 from packaging.version import InvalidVersion
+from pt2bugs.case.cells import CellName
 from pt2bugs.case.expectation import Where, judge, public
 from pt2bugs.case.model import Case
 from pt2bugs.case.observation import Observation
@@ -24,6 +25,28 @@ from pt2bugs.collector import collector_paused
 from pt2bugs.results.journal import Warn, journal_files, read_journal, read_lines
 from pt2bugs.results.lines import Line, record_of
 from pt2bugs.results.record import Record
+
+
+class MatrixRow(NamedTuple):
+    """Which row of the matrix: a cell, and what was installed beside torch."""
+
+    case: str
+    check: str
+    device: str
+    backend: str
+    extras: str
+
+    @property
+    def cell(self) -> CellName:
+        return CellName(*self[:4])
+
+
+class CellEnvironment(NamedTuple):
+    """Which environment a line is about."""
+
+    extras: str
+    torch: str
+    python: str
 
 
 class CellKey(NamedTuple):
@@ -36,6 +59,21 @@ class CellKey(NamedTuple):
     extras: str
     torch: str
     python: str
+
+    @property
+    def cell(self) -> CellName:
+        """The cell, whatever the environment."""
+        return CellName(*self[:4])
+
+    @property
+    def row(self) -> MatrixRow:
+        """Where the matrix has it."""
+        return MatrixRow(*self[:5])
+
+    @property
+    def environment(self) -> CellEnvironment:
+        """The environment, whatever the cell."""
+        return CellEnvironment(*self[4:])
 
 
 def cell_key(record: Record) -> CellKey:

@@ -47,9 +47,10 @@ def sorted_keys(lines: Iterable[CellKey]) -> list[CellKey]:
     """Cells by case, check, device, backend and extras, then in version order."""
     keys = list(lines)
     # A few dozen versions among many cells: put them in order once.
-    versions = sorted({version for key in keys for version in key[5:]}, key=lambda text: (version_key(text), text))
+    there = {version for key in keys for version in (key.torch, key.python)}
+    versions = sorted(there, key=lambda text: (version_key(text), text))
     place = {version: number for number, version in enumerate(versions)}
-    return sorted(keys, key=lambda key: (*key[:5], place[key[5]], place[key[6]]))
+    return sorted(keys, key=lambda key: (key.row, place[key.torch], place[key.python]))
 
 
 def cells_table(lines: dict[CellKey, Record]) -> pd.DataFrame:

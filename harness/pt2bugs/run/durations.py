@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
 
-from pt2bugs.case.cells import Cell
+from pt2bugs.case.cells import Cell, CellName
 from pt2bugs.errors import InputError
 from pt2bugs.files import write_text
 from pt2bugs.run.estimate import CELL_S
@@ -21,9 +21,6 @@ NAME = "durations.csv"
 """Its name in the folder of results."""
 
 _COLUMNS = ["case", "check", "device", "backend", "seconds"]
-
-CellName = tuple[str, str, str, str]
-"""Case, check, device, backend."""
 
 
 class Durations:
@@ -56,7 +53,7 @@ def read_durations(path: Path) -> Durations:
             continue
         try:
             case, check, device, backend, seconds = row
-            known[case, check, device, backend] = value = float(seconds)
+            known[CellName(case, check, device, backend)] = value = float(seconds)
             if not 0 <= value < float("inf"):
                 raise ValueError(value)  # noqa: TRY301
         except ValueError:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean, median
 
+from pt2bugs.case.cells import CellName
 from pt2bugs.envs.environment import Key
 from pt2bugs.envs.store import Store
 from pt2bugs.results.matrix import CellKey
@@ -59,11 +60,11 @@ def cost_of_environment(store: Store) -> tuple[int, float]:
     return store.cost_of_one() or (size, INSTALL_S)
 
 
-def durations(lines: Mapping[CellKey, Record]) -> dict[tuple[str, str, str, str], float]:
+def durations(lines: Mapping[CellKey, Record]) -> dict[CellName, float]:
     """Seconds of each check on its device and backend: the mean over the releases that have it."""
-    found: dict[tuple[str, str, str, str], list[float]] = {}
+    found: dict[CellName, list[float]] = {}
     for key, record in lines.items():
-        found.setdefault(key[:4], []).append(record["duration_s"])
+        found.setdefault(key.cell, []).append(record["duration_s"])
     return {cell: mean(seconds) for cell, seconds in found.items()}
 
 
@@ -74,5 +75,5 @@ def release_factors(lines: Mapping[CellKey, Record]) -> dict[str, float]:
     expected: dict[str, float] = {}
     for key, record in lines.items():
         took[key.torch] = took.get(key.torch, 0.0) + record["duration_s"]
-        expected[key.torch] = expected.get(key.torch, 0.0) + usual[key[:4]]
+        expected[key.torch] = expected.get(key.torch, 0.0) + usual[key.cell]
     return {release: took[release] / expected[release] for release in took if expected[release] > 0}

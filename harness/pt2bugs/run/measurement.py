@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from packaging.version import Version
 from pt2bugs.case.cells import Cell, unclaimed
@@ -24,8 +23,9 @@ from pt2bugs.case.observation import MESSAGE_LIMIT, RAW_LIMIT, Observation, boun
 from pt2bugs.case.words import EXPECTED, Outcome, Verdict
 from pt2bugs.engine import warmup
 from pt2bugs.engine.backend import BackendSetup
-from pt2bugs.engine.client import Engine, EngineError, Worker
+from pt2bugs.engine.client import Engine, EngineError
 from pt2bugs.engine.facts import EnvironmentFacts
+from pt2bugs.engine.messages import CanaryReport, CanaryRequest, CheckReport, CheckRequest, Needs, Setup
 from pt2bugs.engine.normalize import Normalizer
 from pt2bugs.engine.protocol import (
     EXIT_S,
@@ -36,6 +36,7 @@ from pt2bugs.engine.protocol import (
     Limits,
     StopReason,
 )
+from pt2bugs.engine.worker import Worker
 from pt2bugs.errors import InputError
 from pt2bugs.results.record import Record, new_record
 
@@ -92,7 +93,7 @@ class _CanaryResult:
     outcome: Outcome
     words: str = ""
     device_name: str = ""
-    needs: dict[str, list[str]] | None = None
+    needs: Needs | None = None
 
 
 class Measuring:
@@ -190,8 +191,9 @@ class Measuring:
             words = f"asked for the CPU capability {self.options.capability}, but torch {facts.torch} says {said}"
             raise OtherTorchError(f"{words}; nothing was run")
 
-    def _request(self, cell: Cell, timeout_s: float) -> dict[str, Any]:
-        given = {"device": cell.device, **self._backend(cell.backend)}
+    def _request(self, cell: Cell, timeout_s: float) -> CheckRequest:
+        backend, setup = self._backend(cell.backend)
+        given = {"device": cell.device, "backend": backend}
         return {
             "kind": "check",
             "path": str(cell.case.path.resolve()),
@@ -203,13 +205,13 @@ class Measuring:
             "compiles": cell.case.compiles,
             "isolation": cell.case.isolation,
             "env": dict(cell.case.env),
-            "setup": given["setup"],
+            "setup": setup,
         }
 
-    def _backend(self, name: str) -> dict[str, Any]:
+    def _backend(self, name: str) -> tuple[str, Setup | None]:
         """What torch.compile gets for a backend, and what must be imported and set before."""
         setup = self.options.setups.get(name)
-        return {"backend": setup.backend, "setup": setup.request()} if setup else {"backend": name, "setup": None}
+        return (setup.backend, setup.request()) if setup else (name, None)
 
     def _canary(self, device: str, backend: str, worker: Worker) -> _CanaryResult:
         with self._lock:
@@ -222,18 +224,20 @@ class Measuring:
 
     def _run_canary(self, device: str, backend: str, worker: Worker) -> _CanaryResult:
         known = warmup.is_known(self.facts, device, backend)
-        request = {
+        name, setup = self._backend(backend)
+        request: CanaryRequest = {
             "kind": "canary",
             "device": device,
+            "backend": name,
             "threads": self.options.threads,
             "learn": not known,
-            **self._backend(backend),
+            "setup": setup,
         }
         try:
             ended = worker.run(request, Limits(START_S, None))
         except EngineError as error:
             return _CanaryResult(Outcome.ERROR, f"canary: {error}")
-        report = ended.frames.get("report") or ended.frames.get("healthy")
+        report: CanaryReport | None = ended.frames.get("report") or ended.frames.get("healthy")
         if report is None:
             seen, _ = observe_exit(ended, START_S, 0)
             seen.present(partial(self._normalizer.hide, case=Path("canary")))
@@ -242,7 +246,7 @@ class Measuring:
             return _CanaryResult(Outcome.SKIP, report["absent"])
         if "failed" in report:
             return _CanaryResult(Outcome.ERROR, f"canary on {device} with {backend}: {report['failed']}")
-        needs = {"modules": report["modules"]}
+        needs = Needs(modules=report["modules"])
         if not known:
             warmup.remember(self.facts, device, backend, needs)
         return _CanaryResult(Outcome.PASS, device_name=report["device_name"], needs=needs)
@@ -299,7 +303,7 @@ def observe_exit(ended: ChildExit, timeout_s: float, memory_mib: int) -> tuple[O
 
     Its texts are raw: `Observation.present` makes them fit to be kept.
     """
-    report = ended.frames.get("report")
+    report: CheckReport | None = ended.frames.get("report")
     clean = ended.signal is None and ended.exit_status == 0 and ended.stopped is None
     if report is not None and clean and "observation" in report:
         seen = Observation.from_dict(report["observation"])

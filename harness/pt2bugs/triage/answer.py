@@ -18,7 +18,7 @@ from pt2bugs.case.words import FAILURES, Outcome
 from pt2bugs.errors import InputError
 from pt2bugs.remembered import remembered
 from pt2bugs.results.journal import Warn, journal_files, read_journal
-from pt2bugs.results.matrix import Results
+from pt2bugs.results.matrix import MatrixRow, Results
 from pt2bugs.results.record import Record
 from pt2bugs.triage.match import Match, Matcher
 from pt2bugs.triage.signature_table import digest, read_table, table_path, write_table
@@ -176,13 +176,13 @@ def _measured(case: Case, records: Iterable[Record]) -> Life | None:
     for record in records:
         evidence.add(record)
     releases = sorted({key.torch for key in evidence.newest.lines() if key.torch}, key=Version)
-    rows: dict[tuple[str, ...], dict[str, State]] = {}
+    rows: dict[MatrixRow, dict[str, State]] = {}
     for key in evidence.newest.lines():
         if key.torch and any(check.name == key.check for check in case.checks):
             cell = Cell(case, case.check(key.check), key.device, key.backend)
             found = evidence.find(cell, key.torch, key.extras.split("+") if key.extras else ())
             if found is not None and found.state is not State.UNKNOWN:
-                rows.setdefault(key[:5], {})[key.torch] = found.state
+                rows.setdefault(key.row, {})[key.torch] = found.state
     lives = []
     for states in rows.values():
         decided = [release for release in releases if release in states]

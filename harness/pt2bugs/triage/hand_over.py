@@ -88,7 +88,7 @@ def hand_over(
     write_text(case, text)
     write_text(test, test_text(source, said, word, expected))
     runs: tuple[tuple[Path, dict[str, Any]], ...] = (
-        (case, {"kind": "check", "check": f"test_{word}", "arguments": {}, "compiles": False}),
+        (case, {"check": f"test_{word}"}),
         (test, {"unit_test": True}),
     )
     problems = []

@@ -12,10 +12,12 @@ from typing import Any
 
 from pt2bugs.case.observation import MESSAGE_LIMIT, Observation, bounded, telling_line
 from pt2bugs.case.words import Outcome
-from pt2bugs.engine.client import Engine, EngineError, EngineSettings, Worker
+from pt2bugs.engine.client import Engine, EngineError, EngineSettings
 from pt2bugs.engine.facts import EnvironmentFacts
+from pt2bugs.engine.messages import CheckRequest, OnFile, RedirectedRequest
 from pt2bugs.engine.normalize import Normalizer
 from pt2bugs.engine.protocol import Limits
+from pt2bugs.engine.worker import Worker
 from pt2bugs.run.measurement import observe_exit
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.identity import Identity
@@ -149,9 +151,9 @@ class Laboratory:
         fresh: bool = False,
         stdout: bool = False,
         timeout_s: float | None = None,
-        kind: str = "redirected",
         alone: bool = False,
-        **more: Any,
+        unit_test: bool = False,
+        check: str = "",
     ) -> Trial:
         """Run the file.
 
@@ -161,7 +163,8 @@ class Laboratory:
             fresh: a fresh interpreter instead of a fork.
             stdout: keep what it prints on standard output.
             alone: without what lies beside the program that was given: as whoever gets the file alone would run it.
-            more: for the body, as `unit_test`.
+            unit_test: run its tests.
+            check: run this check of it, which takes no parameters, with its compiler as it is.
 
         Raises:
             EngineError: the engine cannot be started.
@@ -169,20 +172,25 @@ class Laboratory:
         if self._worker is None:
             self.start()
         seconds = self.budget.cap(timeout_s or self.timeout_s)
-        request = {
-            "kind": kind,
+        file: OnFile = {
             "path": str(path.resolve()),
-            "argv": list(self.argv),
             "device": "cpu",
             "threads": 1,
             "timeout_s": seconds,
-            "redirect": dict(redirect or {}),
             "env": dict(env or {}),
             "isolation": "spawn" if fresh else "fork",
-            "stdout": stdout,
-            "beside": "" if alone or self.beside in (None, path.parent) else str(self.beside),
-            **more,
         }
+        request: CheckRequest | RedirectedRequest = {
+            **file,
+            "kind": "redirected",
+            "argv": list(self.argv),
+            "redirect": dict(redirect or {}),
+            "stdout": stdout,
+            "unit_test": unit_test,
+            "beside": "" if alone or self.beside in (None, path.parent) else str(self.beside),
+        }
+        if check:
+            request = {**file, "kind": "check", "check": check, "arguments": {}, "compiles": False, "setup": None}
         self.runs += 1
         if self._worker is None:
             raise EngineError("the engine is closed")

@@ -123,7 +123,7 @@ def _files(folder: Path) -> list[tuple[str, Callable[[Laboratory], Trial]]]:
     case = folder / "case.py"
     if case.exists():
         check = _check_of(case)
-        files.append((case.name, lambda lab: lab.run(case, kind="check", check=check, arguments={}, compiles=False)))
+        files.append((case.name, lambda lab: lab.run(case, check=check)))
     test = next(iter(sorted(folder.glob("test_*.py"))), None)
     if test is not None:
         files.append((test.name, lambda lab: lab.run(test, unit_test=True)))

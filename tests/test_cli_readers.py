@@ -1,0 +1,73 @@
+"""Who reads the output may leave early, which is no error; any other broken pipe is a bug, and shows as one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pt2bugs
+import pytest
+from seeded import write_case, write_journal
+
+BUG = """
+import os, sys
+from pt2bugs.cli import main
+from pt2bugs.commands import list
+
+def run(options):
+    reader, writer = os.pipe()
+    os.close(reader)
+    os.write(writer, b"words")
+
+list.run = run
+sys.exit(main(["list"]))
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_journal(tmp_path, write_case(tmp_path, "pytorch_1"), {"2.9.1": "B", "2.10.0": "."})
+    return tmp_path
+
+
+@pytest.fixture
+def without_reader() -> Iterator[int]:
+    """The end of a pipe that nobody reads."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    yield writer
+    os.close(writer)
+
+
+def environ(unbuffered: str) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(Path(pt2bugs.__file__).parent.parent), "PYTHONUNBUFFERED": unbuffered}
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
+@pytest.mark.parametrize("words", ["--help", "--version", "list", "list --help", "export --format json", "matrix"])
+def test_a_reader_that_has_left_is_no_error(folder: Path, without_reader: int, words: str, unbuffered: str) -> None:
+    command = [sys.executable, "-m", "pt2bugs.cli", *words.split()]
+    done = subprocess.run(
+        command, cwd=folder, env=environ(unbuffered), stdout=without_reader, stderr=subprocess.PIPE, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "BrokenPipe" not in done.stderr
+    # With both in one pipe, as in `2>&1 | head`.
+    both = subprocess.run(
+        command, cwd=folder, env=environ(unbuffered), stdout=without_reader, stderr=subprocess.STDOUT, check=False
+    )
+    assert both.returncode == 0
+
+
+@pytest.mark.parametrize("out", [subprocess.PIPE, subprocess.DEVNULL], ids=["pipe", "nowhere"])
+def test_a_broken_pipe_that_is_not_the_output_shows(folder: Path, out: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", BUG], cwd=folder, env=environ(""), stdout=out, stderr=subprocess.PIPE, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.endswith("BrokenPipeError: [Errno 32] Broken pipe\n")
