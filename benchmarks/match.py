@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from measure import ROOT, talk
+from measure import ROOT, log
 from pt2bugs.case.corpus import load_cases
 from pt2bugs.case.model import Bug, Case
 from pt2bugs.case.words import Outcome
@@ -24,7 +24,7 @@ from pt2bugs.results.matrix import CellKey, cell_key, public_or_empty
 from pt2bugs.results.record import Record
 from pt2bugs.triage.answer import KnownBugs
 from pt2bugs.triage.match import IDENTITY, Match, is_refusal
-from pt2bugs.triage.ordinary import is_ordinary, own_words
+from pt2bugs.triage.ordinary import is_ordinary, own_message
 from pt2bugs.triage.signatures import Signature, Signatures
 
 
@@ -84,7 +84,7 @@ def kind_of(record: Record, bug: Bug) -> str:
         return "raised in the compiled program" if is_programs else "raised inside torch"
     if record["outcome"] == Outcome.WRONG:
         return (
-            "wrong result, in the check's own words" if own_words(record["message"]) else "wrong result, assert_close"
+            "wrong result, in the check's own words" if own_message(record["message"]) else "wrong result, assert_close"
         )
     return str(record["outcome"])
 
@@ -176,8 +176,8 @@ def show(title: str, tallies: dict[str, Tally]) -> None:
         texts = f"{one.texts} | {one.known_texts} ({one.known_texts / one.texts:.0%})"
         print(f"| {kind} | {count} | {parts} | {texts} |")
     for one in tallies.values():
-        for words in sorted(set(one.wrong)):
-            talk(f"wrong: {words}")
+        for text in sorted(set(one.wrong)):
+            log(f"wrong: {text}")
 
 
 def left_out(
@@ -210,13 +210,13 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1, help="take every Nth distinct failure only")
     parser.add_argument("--whole", action="store_true", help="only by the whole journal, no release left out")
     options = parser.parse_args()
-    cases = load_cases([options.cases], talk)
-    records = list(read_journal(journal_files(options.results / "journal", talk), talk))
+    cases = load_cases([options.cases], log)
+    records = list(read_journal(journal_files(options.results / "journal", log), log))
     known = KnownBugs(Signatures(cases, records))
     texts = every_nth(texts_of(records, known), options.every)
     began = time.perf_counter()
     show("Every distinct failure of the journal, by the whole journal", tally((known, text) for text in texts))
-    talk(f"{(time.perf_counter() - began) / max(1, len(texts)) * 1000:.1f} ms for each text")
+    log(f"{(time.perf_counter() - began) / max(1, len(texts)) * 1000:.1f} ms for each text")
     if not options.whole:
         show("Failures of each release, by the journal of the others", tally(left_out(records, cases, texts)))
     for folder in options.texts:

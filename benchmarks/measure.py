@@ -47,11 +47,11 @@ def run(command: Sequence[str], accept: Iterable[int] = (0,), env: dict[str, str
     ) as process:
         if process.stderr is None:
             raise SystemExit("the program was started without a pipe")
-        words = process.stderr.read()
+        stderr = process.stderr.read()
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode not in tuple(accept):
-        raise SystemExit(f"{' '.join(command)}\nleft with status {process.returncode}:\n{words[-2000:]}")
+        raise SystemExit(f"{' '.join(command)}\nleft with status {process.returncode}:\n{stderr[-2000:]}")
     return Cost(time.perf_counter() - began, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
@@ -72,7 +72,7 @@ def machine() -> str:
     )
 
 
-def talk(text: str) -> None:
+def log(text: str) -> None:
     """Tell the person who waits; stdout has the rows alone."""
     print(text, file=sys.stderr, flush=True)
 
@@ -80,12 +80,12 @@ def talk(text: str) -> None:
 def start(description: str | None, *options: tuple[str, type, object, str]) -> argparse.Namespace:
     """Parse the options (name, type, default, help), and print the machine and the head of the table."""
     parser = argparse.ArgumentParser(description=description)
-    for name, kind, default, words in options:
-        parser.add_argument(name, type=kind, default=default, help=f"{words} (default: {default})")
+    for name, kind, default, help_text in options:
+        parser.add_argument(name, type=kind, default=default, help=f"{help_text} (default: {default})")
     arguments = parser.parse_args()
-    talk(machine())
+    log(machine())
     if os.getloadavg()[0] > 0.5 * len(os.sched_getaffinity(0)):
-        talk("warning: the machine is busy; only the ratios mean something, and those little")
+        log("warning: the machine is busy; only the ratios mean something, and those little")
     print(HEAD)
     print("| --- | --- | --- | --- | --- |", flush=True)
     return arguments

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from measure import talk
+from measure import log
 from pt2bugs.case.cells import CellName
 from pt2bugs.results.journal import journal_files, read_journal
 from pt2bugs.results.matrix import CellKey, cell_key
@@ -49,7 +49,7 @@ class Load:
 def newest_lines() -> dict[CellKey, Record]:
     """The newest line of each cell of the committed journal, also of cases that were edited since."""
     found: dict[CellKey, Record] = {}
-    for record in read_journal(journal_files(ROOT / "results" / "journal"), talk):
+    for record in read_journal(journal_files(ROOT / "results" / "journal"), log):
         key = cell_key(record)
         if key.torch and not key.extras and (key not in found or found[key]["started"] <= record["started"]):
             found[key] = record
@@ -187,7 +187,7 @@ def one_queue(load: Load, workers: int, costs: Costs) -> Outcome:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    for name, kind, default, words in (
+    for name, kind, default, help_text in (
         ("--cases", int, 500, "cases"),
         ("--releases", int, 60, "torch releases"),
         ("--install-s", float, 18.0, "seconds to install an environment"),
@@ -195,13 +195,13 @@ def main() -> None:
         ("--cell-s", float, 0.05, "seconds that a cell takes beside its check"),
         ("--env-gib", float, 5.2, "size of an environment"),
     ):
-        parser.add_argument(name, type=kind, default=default, help=f"{words} (default: {default})")
+        parser.add_argument(name, type=kind, default=default, help=f"{help_text} (default: {default})")
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 10, 100, 1000], help="numbers of workers")
     options = parser.parse_args()
     load = draw(options.cases, options.releases, options.cell_s)
     costs = Costs(options.install_s, options.start_s)
     total = sum(load.seconds.values())
-    talk(f"{len(load.seconds):,} cells, {total / 3600:.1f} hours of cells, {options.releases} environments")
+    log(f"{len(load.seconds):,} cells, {total / 3600:.1f} hours of cells, {options.releases} environments")
     print("| workers | makespan | lower bound | makespan / bound | installed | one queue / bound | installed |")
     print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for workers in options.workers:

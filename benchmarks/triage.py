@@ -155,12 +155,12 @@ def triage(lab: Laboratory, case: Case, check_name: str, backend: str) -> dict[s
                 break
         answer |= {"backend": asked, "outcome": str(found.outcome), "message": found.identity.message[:200]}
         ladder = Climber(lab, program, found, lambda _: None, inside=False).climb()
-        said = classify(program, found, ladder)
+        classification = classify(program, found, ladder)
         return answer | {
             "first_failing": ladder.first_failing,
-            "class": said.symptom,
-            "said": said.component,
-            "why": said.why,
+            "class": classification.symptom,
+            "said": classification.component,
+            "why": classification.why,
             "narrower": narrower(ladder),
             "ladder": {step.rung: f"{step.identity.outcome}{' same' if step.same else ''}" for step in ladder.steps},
         }
@@ -176,7 +176,7 @@ def narrower(ladder: Ladder) -> str:
 
 
 def measure(options: argparse.Namespace) -> None:
-    cases = {case.id: case for case in load_cases([options.cases], lambda words: print(words, file=sys.stderr))}
+    cases = {case.id: case for case in load_cases([options.cases], lambda message: print(message, file=sys.stderr))}
     done = set()
     if options.output.exists():
         done = {(one["case"], one["check"]) for one in map(json.loads, options.output.read_text().splitlines())}
@@ -246,7 +246,7 @@ def counts(rows: Rows, *, as_first: bool = False, by_header: bool = False, layer
 def table(path: Path, roots: list[Path], torch: str) -> None:
     """The rows by the headers as they are now; how many were right by the headers at the time of measuring, too."""
     then = [json.loads(line) for line in path.read_text().splitlines()]
-    cases = {case.id: case for case in load_cases(roots, lambda words: print(words, file=sys.stderr))}
+    cases = {case.id: case for case in load_cases(roots, lambda message: print(message, file=sys.stderr))}
     rows: Rows = [
         {
             **row,

@@ -20,7 +20,7 @@ from pt2bugs.commands import list
 def run(options):
     reader, writer = os.pipe()
     os.close(reader)
-    os.write(writer, b"words")
+    os.write(writer, b"arguments")
 
 list.run = run
 sys.exit(main(["list"]))
@@ -47,9 +47,9 @@ def environ(unbuffered: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
-@pytest.mark.parametrize("words", ["--help", "--version", "list", "list --help", "export --format json", "matrix"])
-def test_a_reader_that_has_left_is_no_error(folder: Path, without_reader: int, words: str, unbuffered: str) -> None:
-    command = [sys.executable, "-m", "pt2bugs.cli", *words.split()]
+@pytest.mark.parametrize("arguments", ["--help", "--version", "list", "list --help", "export --format json", "matrix"])
+def test_a_reader_that_has_left_is_no_error(folder: Path, without_reader: int, arguments: str, unbuffered: str) -> None:
+    command = [sys.executable, "-m", "pt2bugs.cli", *arguments.split()]
     done = subprocess.run(
         command, cwd=folder, env=environ(unbuffered), stdout=without_reader, stderr=subprocess.PIPE, text=True,
         check=False,

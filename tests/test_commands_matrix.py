@@ -17,7 +17,7 @@ from pathlib import Path
 import pt2bugs
 import pytest
 from pt2bugs.cli import main
-from pt2bugs.report.style import LOOKS
+from pt2bugs.report.style import STYLES
 from seeded import BLOCKED, BUG, write_case, write_journal
 
 RELEASES = tuple(f"2.{minor}.0" for minor in range(5, 15))
@@ -33,13 +33,13 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def in_terminal(*words: str, columns: int, **env: str) -> list[str]:
+def in_terminal(*arguments: str, columns: int, **env: str) -> list[str]:
     """The lines that `pt2bugs` writes to a terminal of that width, stderr left aside."""
     ours, theirs = pty.openpty()
     ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     environ = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES", "NO_COLOR")}
     environ |= {"TERM": "xterm-256color", "PYTHONPATH": str(Path(__file__).parent.parent), **env}
-    command = [sys.executable, "-m", "pt2bugs.cli", *words]
+    command = [sys.executable, "-m", "pt2bugs.cli", *arguments]
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=subprocess.PIPE, env=environ) as process:
         os.close(theirs)
         text = b""
@@ -99,8 +99,8 @@ def test_in_a_narrow_terminal(project: Path, columns: int, tables: int) -> None:
 def test_narrower_than_a_name(project: Path) -> None:
     lines = [without_colour(line) for line in in_terminal("matrix", columns=24)]
     assert max(map(len, lines)) <= 24
-    words = [word for line in lines if line.startswith("pytorch_22") for word in line.split()]
-    assert [word for word in words if len(word) == 1 and word != "…"] == list("FPFEP.....")
+    parts = [part for line in lines if line.startswith("pytorch_22") for part in line.split()]
+    assert [part for part in parts if len(part) == 1 and part != "…"] == list("FPFEP.....")
 
 
 def test_without_colour(project: Path) -> None:
@@ -117,7 +117,7 @@ def test_the_picture(project: Path) -> None:
     assert "pytorch_22 it inductor on 2.7.0: fail" in titles
     assert len(titles) == 20
     fills = {rect.get("fill") for rect in svg.iter(f"{space}rect")}
-    assert LOOKS["fail"].fill in fills
+    assert STYLES["fail"].fill in fills
 
 
 def test_a_picture_is_of_a_selection(project: Path) -> None:

@@ -14,7 +14,7 @@ from pt2bugs.engine import memory as module
 from pt2bugs.engine.memory import Memory
 
 HARNESS = Path(__file__).parent.parent / "harness"
-KEEP = """
+SAVE = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
@@ -25,14 +25,14 @@ folder, name = Path(sys.argv[2]), sys.argv[3]
 memory = Memory(folder)
 print("read", flush=True)
 sys.stdin.readline()
-memory.keep({"isa_builds": [name]})
+memory.save({"isa_builds": [name]})
 for number in range(30):
-    Memory(folder).keep({"needs": {f"{name} {number}": {"modules": [name]}}})
+    Memory(folder).save({"needs": {f"{name} {number}": {"modules": [name]}}})
 """
 
 
 def test_two_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", KEEP, str(HARNESS), str(tmp_path)]
+    command = [sys.executable, "-c", SAVE, str(HARNESS), str(tmp_path)]
     both = [
         subprocess.Popen([*command, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for name in "ab"
     ]
@@ -44,7 +44,7 @@ def test_two_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
     for one in both:
         one.communicate()
         assert one.returncode == 0
-    known = Memory(tmp_path).known
+    known = Memory(tmp_path).stored
     assert known["isa_builds"] == ["a", "b"]
     assert set(known["needs"]) == {f"{name} {number}" for name in "ab" for number in range(30)}
 
@@ -59,14 +59,14 @@ def test_a_lock_that_is_never_released_is_not_waited_for(tmp_path: Path, monkeyp
     memory = Memory(tmp_path)
     with (tmp_path / "lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        memory.keep({"vec_isa_ok": True})
-    assert memory.known["vec_isa_ok"]
-    assert "vec_isa_ok" not in Memory(tmp_path).known
+        memory.save({"vec_isa_ok": True})
+    assert memory.stored["vec_isa_ok"]
+    assert "vec_isa_ok" not in Memory(tmp_path).stored
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"needs": 5}', '{"needs": {"cpu eager": []}}', '{"isa_builds": [[]]}'])
 def test_a_file_that_is_no_memory_is_written_anew(tmp_path: Path, text: str) -> None:
     file = tmp_path / "memory.json"
     file.write_text(text)
-    Memory(tmp_path).keep({"isa_builds": ["a"]})
+    Memory(tmp_path).save({"isa_builds": ["a"]})
     assert json.loads(file.read_text())["isa_builds"] == ["a"]

@@ -13,7 +13,7 @@ def test_settings_that_come_late_are_waited_for() -> None:
     ours, theirs = socket.socketpair()
     settings = {"threads": 1, "targets": [], "imports": [], "distributions": []}
     with ours, theirs:
-        late = threading.Timer(2 * zygote._LOOK_S, send, (ours, settings))
+        late = threading.Timer(2 * zygote._POLL_S, send, (ours, settings))
         late.start()
         assert zygote._Requests(theirs).first() == settings
         late.join()

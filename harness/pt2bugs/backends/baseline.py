@@ -50,15 +50,15 @@ class Difference:
         return {
             "change": str(self.change),
             **self.cell._asdict(),
-            "seen": self.failure.words if self.failure else "pass",
+            "seen": self.failure.summary if self.failure else "pass",
             "known": str(self.known.identity) if self.known else "",
             "reason": self.known.reason if self.known else "",
         }
 
     @property
-    def words(self) -> str:
+    def summary(self) -> str:
         """What is different, on one line."""
-        seen = self.failure.words if self.failure else "pass"
+        seen = self.failure.summary if self.failure else "pass"
         if self.known is None:
             return seen
         if self.change is Change.EXPIRED:
@@ -125,37 +125,37 @@ def write_baseline(path: Path, entries: Iterable[Accepted]) -> None:
         FileError: it cannot be written.
     """
 
-    def place(entry: Accepted) -> tuple[str, ...]:
+    def cell_order(entry: Accepted) -> tuple[str, ...]:
         return entry.case, *(part or "" for part in (entry.bug.check, entry.bug.device, entry.bug.backend))
 
     text = "# Known failures, written by `pt2bugs backend NAME --baseline FILE --update-baseline`.\n"
     text += "# `reason`, and `until = 2026-12-31`, the last day on which an entry counts, are yours to add.\n\n"
-    write_text(path, text + accepted_text(sorted(entries, key=place)))
+    write_text(path, text + accepted_text(sorted(entries, key=cell_order)))
 
 
 def as_text(found: Iterable[Difference]) -> str:
     """One line for each difference."""
-    return "\n".join(f"{one.change}: {one.name}  {one.words}" for one in found)
+    return "\n".join(f"{one.change}: {one.name}  {one.summary}" for one in found)
 
 
 def as_markdown(found: Iterable[Difference], paths: Mapping[str, str]) -> str:
     """A table; `paths` are the addresses of the issues by case."""
     rows = ["| change | cell | seen |", "| --- | --- | --- |"]
     for one in found:
-        words = one.words.replace("|", "\\|").replace("<", "&lt;")
+        summary = one.summary.replace("|", "\\|").replace("<", "&lt;")
         issue = paths.get(one.cell.case, "")
-        rows.append(f"| {one.change} | [{one.name.replace('[', '(').replace(']', ')')}]({issue}) | {words} |")
+        rows.append(f"| {one.change} | [{one.name.replace('[', '(').replace(']', ')')}]({issue}) | {summary} |")
     return "\n".join(rows)
 
 
-def as_annotations(found: Iterable[Difference], places: Mapping[CheckName, tuple[str, int]]) -> str:
-    """Workflow commands of GitHub; `places` are file and line by case and check."""
+def as_annotations(found: Iterable[Difference], locations: Mapping[CheckName, tuple[str, int]]) -> str:
+    """Workflow commands of GitHub; `locations` are file and line by case and check."""
     lines = []
     for one in found:
-        path, line = places.get(one.cell.which_check, ("", 1))
+        path, line = locations.get(one.cell.which_check, ("", 1))
         kind = "warning" if one.change is Change.GONE else "error"
         title = _escape(f"{one.change}: {one.name}", value=True)
-        lines.append(f"::{kind} file={_escape(path, value=True)},line={line},title={title}::{_escape(one.words)}")
+        lines.append(f"::{kind} file={_escape(path, value=True)},line={line},title={title}::{_escape(one.summary)}")
     return "\n".join(lines)
 
 

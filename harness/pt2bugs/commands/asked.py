@@ -96,9 +96,9 @@ def asked(options: MatrixOptions) -> Asked:
 
 
 def on_this_machine(
-    work: Sequence[Work], device: Sequence[str], cluster: str | None, talk: Callable[[str], None] = say
+    work: Sequence[Work], device: Sequence[str], cluster: str | None, log: Callable[[str], None] = say
 ) -> Sequence[Work]:
-    """Without the cells on devices that are not here, where none were asked for; `talk` hears how many those are.
+    """Without the cells on devices that are not here, where none were asked for; `log` is told how many those are.
 
     It comes after the division into shards, which is the same on all machines.
 
@@ -108,8 +108,8 @@ def on_this_machine(
     if device or cluster:
         return work
     left, absent = without_absent(work)
-    for words in told(absent):
-        talk(words)
+    for message in told(absent):
+        log(message)
     return left
 
 
@@ -138,8 +138,8 @@ def _targets(options: MatrixOptions) -> list[Target]:
         if options.torch:
             raise InputError("--python-exe names one interpreter; leave --torch out")
         if options.results is None:
-            words = "name a folder for its results, with --results"
-            raise InputError(f"--python-exe {options.python_exe}: is no release; {words}")
+            problem = "name a folder for its results, with --results"
+            raise InputError(f"--python-exe {options.python_exe}: is no release; {problem}")
         return in_interpreter(options, named_interpreter(options.python_exe), options.backend)
     if not options.torch:
         return in_interpreter(options, running_interpreter(), options.backend)

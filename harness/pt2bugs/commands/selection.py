@@ -48,7 +48,7 @@ def select_cases(options: SelectionOptions) -> tuple[list[Case], list[Case]]:
         NothingSelected: the filters together leave nothing.
     """
     corpus = load_corpus([*corpus_roots(options.cases), *_files_named(options.patterns)])
-    named = [case for word in options.patterns for case in cases_named(word, corpus)]
+    named = [case for argument in options.patterns for case in cases_named(argument, corpus)]
     chosen = _merged(named) if options.patterns else corpus
     for name, selection in {
         "--component": Selection(components=tuple(options.component)),
@@ -74,22 +74,22 @@ def load_corpus(roots: Sequence[Path]) -> list[Case]:
     return remembered("cases", roots, files, lambda: (load_cases(files), True))
 
 
-def _files_named(words: Sequence[str]) -> list[Path]:
+def _files_named(arguments: Sequence[str]) -> list[Path]:
     """The files and folders among the words of the command line.
 
     Raises:
         InputError: one is not there, or is a file without a header of ours.
     """
     found = []
-    for word in words:
-        path = Path(word.partition("::")[0])
-        if not is_path(word):
+    for argument in arguments:
+        path = Path(argument.partition("::")[0])
+        if not is_path(argument):
             continue
         if not path.exists():
             raise InputError(f"{path}: there is no such file or folder")
         if not path.is_dir() and not is_case_file(path, warn):
-            words = "has no '# /// script' header with [tool.pt2bugs]"
-            raise InputError(f"{path}: {words}; `pt2bugs new ID --from {path}` makes a case of it")
+            problem = "has no '# /// script' header with [tool.pt2bugs]"
+            raise InputError(f"{path}: {problem}; `pt2bugs new ID --from {path}` makes a case of it")
         found.append(path)
     return found
 
@@ -116,8 +116,8 @@ def cases_on(options: SelectionOptions, cases: Sequence[Case]) -> list[Case]:
     # A case that is not for the CPU has its cells on its own device, as everywhere.
     found = [case for case in cases if any(cells_of(case, devices or case.devices, backends))]
     if not found:
-        words = " ".join([*(f"--device {d}" for d in devices), *(f"--backend {b}" for b in backends)])
-        raise NothingSelected(f"nothing selected: no check of the selected cases runs on {words}")
+        where = " ".join([*(f"--device {d}" for d in devices), *(f"--backend {b}" for b in backends)])
+        raise NothingSelected(f"nothing selected: no check of the selected cases runs on {where}")
     return found
 
 
@@ -127,16 +127,16 @@ def select_cells(options: SelectionOptions, cases: Sequence[Case]) -> list[Cell]
     Raises:
         NothingSelected: no selected check runs there.
     """
-    from pt2bugs.backends.reach import OwnWords, on_its_device, special_reaches
+    from pt2bugs.backends.reach import BackendOverrides, on_its_device, special_reaches
     from pt2bugs.case.cells import cells_of
 
     devices, backends = tuple(options.device), tuple(options.backend)
-    said = options.own_words if isinstance(options, BackendOptions) else OwnWords()
-    reaches = special_reaches(backends, said)
+    overrides = options.overrides if isinstance(options, BackendOptions) else BackendOverrides()
+    reaches = special_reaches(backends, overrides)
     cells = on_its_device((cell for case in cases for cell in cells_of(case, devices, backends)), reaches)
     if not cells:
-        words = " ".join([*(f"--device {d}" for d in devices), *(f"--backend {b}" for b in backends)])
-        raise NothingSelected(f"nothing selected: no check of the selected cases runs on {words}")
+        where = " ".join([*(f"--device {d}" for d in devices), *(f"--backend {b}" for b in backends)])
+        raise NothingSelected(f"nothing selected: no check of the selected cases runs on {where}")
     return cells
 
 
@@ -200,7 +200,7 @@ def load_rows(
     return _rows_with_verdict(options, lines)
 
 
-def _releases_among(words: Sequence[str], lines: Mapping[CellKey, Record]) -> set[str]:
+def _releases_among(specs: Sequence[str], lines: Mapping[CellKey, Record]) -> set[str]:
     """The public versions that the values of ``--torch`` mean, of those that the results have."""
     from packaging.version import Version
 
@@ -208,8 +208,8 @@ def _releases_among(words: Sequence[str], lines: Mapping[CellKey, Record]) -> se
     from pt2bugs.envs.releases import Release, select_releases
 
     there = [Release(Version(version), ()) for version in sorted({key.torch for key in lines if key.torch})]
-    tell_newest(words, there)
-    return {str(release) for release in select_releases(words, there, "--torch ")}
+    tell_newest(specs, there)
+    return {str(release) for release in select_releases(specs, there, "--torch ")}
 
 
 def _with_verdict(options: ShownOptions, lines: Mapping[CellKey, Record]) -> dict[CellKey, Record]:

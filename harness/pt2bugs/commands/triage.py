@@ -109,7 +109,7 @@ def _triage(options: Options, interpreters: _Interpreters) -> int:
         compare_output=options.compare_output,
         drop_unused_imports=options.drop_unused_imports,
         skip=frozenset(options.skip),
-        talk=say,
+        log=say,
         warn=warn,
     )
     try:
@@ -147,7 +147,7 @@ def _verify(options: Options, interpreters: _Interpreters) -> int:
         print_json(found.as_json())
     else:
         for one in found.verdicts:
-            print(f"{one.name}: {one.answer}{f' ({one.words})' if one.words else ''}")
+            print(f"{one.name}: {one.answer}{f' ({one.message})' if one.message else ''}")
         print(f"neighbours: {len(found.changed)} of {found.neighbours} cells not as documented on torch {found.torch}")
         if missed := found.neighbours_not_run:
             print(f"  {missed} of {missed + found.neighbours} cells were not run: the budget was spent (--minutes)")

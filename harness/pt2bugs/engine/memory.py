@@ -34,7 +34,7 @@ _BEING_WRITTEN = b"gpcWrite"
 """How g++ begins a precompiled header until it is complete."""
 
 
-class Known(TypedDict, total=False):
+class Stored(TypedDict, total=False):
     """What is remembered, as the file has it.
 
     `needs` by device and backend, as the program with the digest `canary` showed them; `isa_builds`, digests of the
@@ -53,9 +53,9 @@ class Memory:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._file = folder / "memory.json"
-        self.known = self._read()
+        self.stored = self._read()
 
-    def _read(self) -> Known:
+    def _read(self) -> Stored:
         try:
             known = _checked(json.loads(self._file.read_text()))
         except (OSError, ValueError):
@@ -80,16 +80,16 @@ class Memory:
         _remove_leftovers(folder)
         return cls(folder)
 
-    def keep(self, facts: Known) -> None:
+    def save(self, facts: Stored) -> None:
         """Remember this, too; what another process has kept meanwhile stays."""
-        known = _together(self.known, facts)
-        if known == self.known:
+        known = _together(self.stored, facts)
+        if known == self.stored:
             return
-        self.known = known
+        self.stored = known
         with contextlib.suppress(FileError, OSError), self._locked() as is_ours:
             if is_ours:
-                self.known = _together(self._read(), known)
-                write_text(self._file, json.dumps(self.known))
+                self.stored = _together(self._read(), known)
+                write_text(self._file, json.dumps(self.stored))
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[bool]:
@@ -121,8 +121,8 @@ def _lock_in_time(lock: int) -> bool:
             return True
 
 
-def _together(known: Known, facts: Known) -> Known:
-    found: Known = {**known, **facts}
+def _together(known: Stored, facts: Stored) -> Stored:
+    found: Stored = {**known, **facts}
     if "needs" in facts:
         found["needs"] = {**known.get("needs", {}), **facts["needs"]}
     if "isa_builds" in facts:
@@ -178,11 +178,11 @@ def _compiler() -> str:
     return ""
 
 
-def _checked(known: Any) -> Known:
+def _checked(known: Any) -> Stored:
     """What is remembered.
 
     Raises:
-        ValueError: it is not what `Memory.keep` writes.
+        ValueError: it is not what `Memory.save` writes.
     """
     needs = known.get("needs", {}) if isinstance(known, dict) else None
     if not isinstance(needs, dict) or not all(isinstance(one, dict) for one in needs.values()):
@@ -190,7 +190,7 @@ def _checked(known: Any) -> Known:
     builds = known.get("isa_builds", [])
     if not isinstance(builds, list) or not all(isinstance(one, str) for one in builds):
         raise ValueError("no memory of an environment")
-    found: Known = known
+    found: Stored = known
     return found
 
 

@@ -141,13 +141,13 @@ class RedirectedRequest(OnFile):
 
 
 class CanaryRequest(_Anywhere):
-    """A trivial compile; with `learn` also what tells the modules that most other programs need."""
+    """A trivial compile; with `record_modules` also what tells the modules that most other programs need."""
 
     kind: Literal["canary"]
     device: str
     backend: str
     threads: int
-    learn: bool
+    record_modules: bool
     setup: Setup | None
 
 

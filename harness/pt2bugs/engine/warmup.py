@@ -72,9 +72,9 @@ def prepare(settings: Settings, folder: Path) -> EnvironmentFacts:
     targets = [(device, backend) for device, backend in settings["targets"]]
     if any(backend not in _WITHOUT_KERNELS for _, backend in targets):
         for_cpu = any(device == "cpu" and backend.startswith("inductor") for device, backend in targets)
-        inductor.ask(memory, compiles_kernels=for_cpu)
+        inductor.warm_up(memory, compiles_kernels=for_cpu)
     inductor.forget_kernel_folder()
-    remembered = memory.known.get("needs", {})
+    remembered = memory.stored.get("needs", {})
     known = [name for name in (_target(*one) for one in targets) if name in remembered]
     for name in known:
         provide(remembered[name])
@@ -133,7 +133,7 @@ def is_known(facts: EnvironmentFacts, device: str, backend: str) -> bool:
 
 def remember(facts: EnvironmentFacts, device: str, backend: str, needs: Needs) -> None:
     """Have `prepare` provide these the next time."""
-    Memory(Path(facts.memory)).keep({"needs": {_target(device, backend): needs}})
+    Memory(Path(facts.memory)).save({"needs": {_target(device, backend): needs}})
 
 
 def _cpu_capability(torch: Any) -> str:

@@ -26,8 +26,8 @@ def data_files(cases: Sequence[Case], histories: Sequence[History], trends: Tren
     """The files by their path from the top of the site."""
     lines: dict[CellKey, Record] = {}
     for history in histories:
-        for square in history.squares.values():
-            lines |= {cell_key(record): record for record in (square.record, *square.others)}
+        for matrix_cell in history.matrix_cells.values():
+            lines |= {cell_key(record): record for record in (matrix_cell.record, *matrix_cell.others)}
     cells = cells_table(lines)
     lives = [
         {
@@ -68,18 +68,21 @@ def feed(
         names = [name for name in ("broken", "different failure", "fixed") if name in counts]
         told = ", ".join(f"{counts[name]} {name}" for name in names)
         changed = [one for one in differences if str(one.change) in ("broken", "fixed")]
-        words = [f"{one.change}: {one.cell.case.id} {one.cell.case.title}" for one in changed]
+        lines = [f"{one.change}: {one.cell.case.id} {one.cell.case.title}" for one in changed]
         entries.append(
             Entry(
                 id=f"{repository}#torch-{after}",
                 title=f"torch {after}: {told or 'no change'}",
                 updated=_measured(after, histories),
                 href=f"compare.html?a={before}&b={after}",
-                summary="\n".join(dict.fromkeys(words)) or f"No change against torch {before}.",
+                summary="\n".join(dict.fromkeys(lines)) or f"No change against torch {before}.",
             )
         )
     return atom("pt2bugs: what torch releases change", f"{repository}#releases", "feed.xml", entries)
 
 
 def _measured(release: str, histories: Sequence[History]) -> str:
-    return max((square.record["started"] for one in histories if (square := one.squares.get(release))), default=NEVER)
+    return max(
+        (matrix_cell.record["started"] for one in histories if (matrix_cell := one.matrix_cells.get(release))),
+        default=NEVER,
+    )

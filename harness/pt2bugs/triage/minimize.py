@@ -172,7 +172,7 @@ def minimize(
     ladder: Ladder,
     folder: Path,
     budget: Budget,
-    talk: Callable[[str], None],
+    log: Callable[[str], None],
 ) -> Minimized:
     """Reduce the program as far as the budget goes; what was reached at its end counts.
 
@@ -185,12 +185,12 @@ def minimize(
     try:
         from pysource_minimize import minimize as reduce
     except ImportError:
-        words = "pysource-minimize is not installed: pip install 'pt2bugs[triage]'"
-        return Minimized(program.source, before, before, why_not=words)
+        reason = "pysource-minimize is not installed: pip install 'pt2bugs[triage]'"
+        return Minimized(program.source, before, before, why_not=reason)
     asks = Interesting(lab, folder, program, found, ladder)
     if not asks.can_tell:
-        words = "no rung passes or gives another result, so any program with that assertion would do"
-        return Minimized(program.source, before, before, why_not=words)
+        reason = "no rung passes or gives another result, so any program with that assertion would do"
+        return Minimized(program.source, before, before, why_not=reason)
     best = program.source
     size = len(ast.unparse(ast.parse(best)))
 
@@ -202,7 +202,7 @@ def minimize(
             return False
         if len(source) <= size:
             best, size = source, len(source)
-            talk(f"minimize: {lines_of_code(best)} of {before} lines, {asks.tries} programs tried")
+            log(f"minimize: {lines_of_code(best)} of {before} lines, {asks.tries} programs tried")
         return True
 
     why_not = ""

@@ -32,7 +32,7 @@ class Verdict:
 
     name: str
     answer: str
-    words: str = ""
+    message: str = ""
 
 
 @dataclass
@@ -56,7 +56,7 @@ class Verification:
         return {
             "torch": self.torch,
             "fixed": self.is_fixed,
-            "files": [{"name": one.name, "answer": one.answer, "message": one.words} for one in self.verdicts],
+            "files": [{"name": one.name, "answer": one.answer, "message": one.message} for one in self.verdicts],
             "neighbours": self.neighbours,
             "neighbours_not_run": self.neighbours_not_run,
             "changed": self.changed,
@@ -67,7 +67,7 @@ def verify(
     folder: Path,
     python: Path,
     cases: Sequence[Path],
-    talk: Callable[[str], None],
+    log: Callable[[str], None],
     *,
     minutes: float = 15.0,
     timeout_s: float = 120.0,
@@ -94,14 +94,14 @@ def verify(
             if budget.is_over:
                 found.verdicts.append(Verdict(name, UNKNOWN, "the budget was spent"))
                 continue
-            talk(f"verify: {name}")
+            log(f"verify: {name}")
             trial = run(lab)
             if trial.outcome is Outcome.TIMEOUT and budget.is_over:
                 found.verdicts.append(Verdict(name, UNKNOWN, "the budget was spent while it ran"))
                 continue
             found.verdicts.append(_judge(name, trial, identity))
     if component := result["component"]:
-        _neighbours(found, component, python, cases, budget, talk)
+        _neighbours(found, component, python, cases, budget, log)
     return found
 
 
@@ -137,13 +137,13 @@ def _check_of(case: Path) -> str:
 
 def _judge(name: str, trial: Trial, identity: Identity) -> Verdict:
     seen = trial.identity
-    words = seen.headline[:200]
+    message = seen.headline[:200]
     if seen.outcome is Outcome.ERROR:
-        return Verdict(name, UNKNOWN, words)
+        return Verdict(name, UNKNOWN, message)
     if not seen.is_failure:
         return Verdict(name, FIXED)
     same = has_identity(seen, identity) or alike(seen, identity)
-    return Verdict(name, NOT_FIXED if same else OTHERWISE, words)
+    return Verdict(name, NOT_FIXED if same else OTHERWISE, message)
 
 
 def _neighbours(
@@ -152,7 +152,7 @@ def _neighbours(
     python: Path,
     roots: Sequence[Path],
     budget: Budget,
-    talk: Callable[[str], None],
+    log: Callable[[str], None],
 ) -> None:
     """Run the cases of the component as the matrix does, and note those whose verdict is not as documented."""
     cases = [case for case in load_cases(roots, lambda _: None) if case.component == component and not case.extra]
@@ -165,7 +165,7 @@ def _neighbours(
             if budget.is_over:
                 found.neighbours_not_run = len(cells) - number + 1
                 return
-            talk(f"verify: neighbour {number} of {len(cells)}, {cell.case.id}")
+            log(f"verify: neighbour {number} of {len(cells)}, {cell.case.id}")
             for measured in measuring.measure(cell, worker):
                 if measured.final:
                     found.neighbours += 1
