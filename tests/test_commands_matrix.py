@@ -17,7 +17,7 @@ from pathlib import Path
 import pt2bugs
 import pytest
 from pt2bugs.cli import main
-from pt2bugs.report.style import LOOKS
+from pt2bugs.report.style import STYLES
 from seeded import BLOCKED, BUG, write_case, write_journal
 
 RELEASES = tuple(f"2.{minor}.0" for minor in range(5, 15))
@@ -117,7 +117,7 @@ def test_the_picture(project: Path) -> None:
     assert "pytorch_22 it inductor on 2.7.0: fail" in titles
     assert len(titles) == 20
     fills = {rect.get("fill") for rect in svg.iter(f"{space}rect")}
-    assert LOOKS["fail"].fill in fills
+    assert STYLES["fail"].fill in fills
 
 
 def test_a_picture_is_of_a_selection(project: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from pt2bugs.case.header import parse_case
 from pt2bugs.case.model import Case
 from pt2bugs.cli import main
-from pt2bugs.curate.bless import ThinJournal, entries_of, faces_of
+from pt2bugs.curate.bless import ThinJournal, entries_of, identities_of
 from pt2bugs.curate.header_edit import rewrite, toml_string
 from seeded import write_case, write_journal
 from suite import case_text
@@ -101,22 +101,27 @@ def test_one_check_or_one_backend(tmp_path: Path) -> None:
     assert ranges(case, records) == [("", None, "inductor")]
 
 
-def test_a_new_face(tmp_path: Path) -> None:
+def test_a_new_identity(tmp_path: Path) -> None:
     records = measured(("2.5.1", "raise"), ("2.6.0", "pass"))
     for record in records:
         if record["torch"].startswith("2.6"):
             record |= {"outcome": "crash", "signal": "SIGSEGV", "message": "died by SIGSEGV"}
     known, new = entries_of(write(tmp_path, KNOWN), records)
-    assert (known.face.known, known.torch) == (0, "<2.6")
-    assert (new.face.known, new.torch, str(new.face.outcome), new.face.signal) == (None, ">=2.6", "crash", "SIGSEGV")
+    assert (known.identity.known, known.torch) == (0, "<2.6")
+    assert (new.identity.known, new.torch, str(new.identity.outcome), new.identity.signal) == (
+        None,
+        ">=2.6",
+        "crash",
+        "SIGSEGV",
+    )
 
 
-def test_the_pattern_of_a_new_face_leaves_numbers_open(tmp_path: Path) -> None:
+def test_the_pattern_of_a_new_identity_leaves_numbers_open(tmp_path: Path) -> None:
     words = "backend='inductor' raised:\nLoweringException: AssertionError: size 12 of arg0_1 (got 3.5)"
     records = measured(("2.5.1", "pass"), ("2.6.0", "pass"))
     records[-1] |= {"outcome": "raise", "error_type": "torch.X", "message": words}
     (entry,) = entries_of(write(tmp_path), records)
-    assert entry.face.match == r"size \d+ of arg\d+_\d+ \(got \d+\)"
+    assert entry.identity.match == r"size \d+ of arg\d+_\d+ \(got \d+\)"
 
 
 def test_a_dtype_is_no_size(tmp_path: Path) -> None:
@@ -125,7 +130,7 @@ def test_a_dtype_is_no_size(tmp_path: Path) -> None:
     words = "bfloat16 and uint8 gave torch.float32, not int64, at point 3"
     records[-1] |= {"outcome": "wrong", "error_type": "AssertionError", "message": words}
     (entry,) = entries_of(write(tmp_path), records)
-    assert entry.face.match == r"bfloat16 and uint8 gave torch\.float32, not int64, at point \d+"
+    assert entry.identity.match == r"bfloat16 and uint8 gave torch\.float32, not int64, at point \d+"
 
 
 def test_a_thin_journal(tmp_path: Path) -> None:
@@ -144,19 +149,19 @@ def test_the_text_keeps_all_else(tmp_path: Path) -> None:
     case = write(tmp_path, KNOWN, labels=["x"])
     text = case.path.read_text().replace("# torch =", "# # measured by hand\n# torch =")
     records = measured(("2.5.1", "raise"), ("2.6.0", "raise"), ("2.7.1", "pass"))
-    new = rewrite(case, text, entries_of(case, records), faces_of(case, records))
+    new = rewrite(case, text, entries_of(case, records), identities_of(case, records))
     assert new == text.replace('"<2.3"', '"<2.7"').replace("# [[", "#\n# [[")
     case.path.write_text(new)
     again = parse_case(case.path)
     assert again.hash == case.hash
-    assert rewrite(again, new, entries_of(again, records), faces_of(again, records)) == new
+    assert rewrite(again, new, entries_of(again, records), identities_of(again, records)) == new
 
 
 def test_an_entry_for_what_was_not_measured_stays(tmp_path: Path) -> None:
     cuda = {"torch": ">=2.2", "device": "cuda", "outcome": "crash", "signal": "SIGSEGV"}
     case = write(tmp_path, KNOWN, cuda, devices=["cpu", "cuda"])
     records = measured(("2.2.2", "pass"), ("2.6.0", "pass"))
-    new = rewrite(case, case.path.read_text(), entries_of(case, records), faces_of(case, records))
+    new = rewrite(case, case.path.read_text(), entries_of(case, records), identities_of(case, records))
     case.path.write_text(new)
     assert [bug.device for bug in parse_case(case.path).bugs] == ["cuda"], "the other one was seen nowhere"
 
@@ -164,7 +169,7 @@ def test_an_entry_for_what_was_not_measured_stays(tmp_path: Path) -> None:
 def test_an_entry_that_shows_twice_is_repeated(tmp_path: Path) -> None:
     case = write(tmp_path, KNOWN)
     records = measured(("2.5.1", "raise"), ("2.6.0", "pass"), ("2.7.1", "raise"))
-    case.path.write_text(rewrite(case, case.path.read_text(), entries_of(case, records), faces_of(case, records)))
+    case.path.write_text(rewrite(case, case.path.read_text(), entries_of(case, records), identities_of(case, records)))
     assert [(str(bug.torch), bug.match) for bug in parse_case(case.path).bugs] == [
         ("<2.6", "two devices"),
         (">=2.7", "two devices"),
@@ -180,9 +185,9 @@ def test_a_failure_without_words_is_told_by_having_none(tmp_path: Path) -> None:
     records = measured(("2.5.1", "pass"), ("2.6.0", "pass"))
     records[-1] |= {"outcome": "raise", "error_type": "AssertionError", "message": "\n"}
     (entry,) = entries_of(write(tmp_path), records)
-    assert re.search(entry.face.match, "\n\nYou can suppress this exception")
-    assert re.search(entry.face.match, "")
-    assert not re.search(entry.face.match, "words")
+    assert re.search(entry.identity.match, "\n\nYou can suppress this exception")
+    assert re.search(entry.identity.match, "")
+    assert not re.search(entry.identity.match, "words")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from pt2bugs.cli import main
 
 
-def look(capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, dict[str, object]]]:
+def doctor(capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, dict[str, object]]]:
     status = main(["doctor", "--json"])
     return status, {one["name"]: one for one in json.loads(capsys.readouterr().out)}
 
@@ -18,7 +18,7 @@ def test_a_machine_without_a_compiler(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setenv("CXX", str(tmp_path / "no-compiler"))
-    status, found = look(capsys)
+    status, found = doctor(capsys)
     assert status == 1
     assert found["C++ compiler"]["is_fine"] is False
     assert "CXX" in str(found["C++ compiler"]["remedy"])
@@ -31,7 +31,7 @@ def test_what_is_there(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
     monkeypatch.setenv("CXX", str(compiler))
     monkeypatch.setenv("TORCH_COMPILE_DISABLE", "1")
     monkeypatch.setenv("PT2BUGS_HOME", str(tmp_path / "not" / "yet"))
-    _, found = look(capsys)
+    _, found = doctor(capsys)
     assert found["C++ compiler"]["seen"] == "compiler 1.2"
     assert "TORCH_COMPILE_DISABLE" in str(found["variables"]["seen"])
     assert str(found["uv"]["seen"]).startswith("uv ")

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from pt2bugs.cli import main
 from pt2bugs.report.site import reflowed
-from pt2bugs.report.style import LOOKS, OUTCOME_LETTERS
+from pt2bugs.report.style import OUTCOME_LETTERS, STYLES
 from pt2bugs.results.matrix import backend_folder
 from report_project import HOSTILE, HOSTILE_ISSUE, RELEASES, ROWS, find, line_of, places, text_of, write_project
 
@@ -92,7 +92,7 @@ def letters(page: Element) -> dict[str, list[str]]:
 def test_the_matrix_is_that_of_the_export(project: Path, pages: dict[str, Element]) -> None:
     assert main(["export", "--format", "csv", "-o", str(project / "matrix.csv"), *places(project)]) == 0
     matrix = pd.read_csv(project / "matrix.csv", keep_default_na=False)
-    by_value = {**{name: look.letter.strip() for name, look in LOOKS.items()}}
+    by_value = {**{name: style.letter.strip() for name, style in STYLES.items()}}
     by_value |= {f"xfail:{outcome}": letter for outcome, letter in OUTCOME_LETTERS.items()}
     expected = {
         f"{row['case']}::{row['check']}[cpu-inductor]": [by_value[row[release]] for release in reversed(RELEASES)]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 import pytest
-from pt2bugs.report.style import LOOKS, OUTCOME_LETTERS
+from pt2bugs.report.style import OUTCOME_LETTERS, STYLES
 
 
 def luminance(colour: str) -> float:
@@ -16,9 +16,9 @@ def luminance(colour: str) -> float:
 
 
 def contrasts() -> Iterator[tuple[str, str, str]]:
-    for name, look in LOOKS.items():
-        yield name, look.ink, look.fill if name else "#ffffff"
-        yield f"{name} dark", look.dark_ink, look.dark_fill if name else "#0f1318"
+    for name, style in STYLES.items():
+        yield name, style.ink, style.fill if name else "#ffffff"
+        yield f"{name} dark", style.dark_ink, style.dark_fill if name else "#0f1318"
 
 
 @pytest.mark.parametrize(("name", "ink", "fill"), list(contrasts()))
@@ -28,5 +28,5 @@ def test_letters_can_be_read(name: str, ink: str, fill: str) -> None:
 
 
 def test_verdicts_differ_without_colour() -> None:
-    shown = [look.letter for name, look in LOOKS.items() if name != "xfail"] + list(OUTCOME_LETTERS.values())
+    shown = [style.letter for name, style in STYLES.items() if name != "xfail"] + list(OUTCOME_LETTERS.values())
     assert all(a != b for a, b in combinations(shown, 2))

@@ -119,11 +119,11 @@ class ClusterRunner:
             except queue.Empty:
                 if not self.session.is_alive:
                     raise self.session.gone() from None
-                self._lose(self.session.look_if_due())
+                self._lose(self.session.refresh_if_due())
 
     def _act_on(self, one: Happening) -> None:
         if one.kind == "crew":
-            self._lose(self.session.look())
+            self._lose(self.session.refresh())
         elif one.kind == "named":
             worker = self.session.named(one.name, one.value)
             if worker is not None:
@@ -214,7 +214,7 @@ class ClusterRunner:
                 answer = future.result(timeout=60)
             except Exception:
                 # The worker went with its result; nearly all of it had come as events.
-                self._lose(self.session.look())
+                self._lose(self.session.refresh())
         elif future.status == "error":
             error = future.exception()
             answer.refused = (

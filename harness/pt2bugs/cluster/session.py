@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 GPU = "GPU"
 """The resource of workers that run cells on a GPU: ``dask worker --resources "GPU=1"``."""
-LOOK_S = 5.0
-"""Seconds between two looks at who is there, beside the scheduler's own events."""
+REFRESH_S = 5.0
+"""Seconds between two questions who is there, beside the scheduler's own events."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Session:
     topic: str = field(default_factory=lambda: f"pt2bugs-{uuid.uuid4().hex[:12]}")
     _asked: dict[str, Future] = field(default_factory=dict)
     _known: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    _looked: float = 0.0
+    _refreshed_at: float = 0.0
 
     def start(self) -> None:
         """Listen to the cluster."""
@@ -113,17 +113,17 @@ class Session:
             "the same command goes on from there"
         )
 
-    def look_if_due(self) -> list[str]:
-        """Look who is there if that was not done for a while; see `look`."""
-        return self.look() if time.monotonic() - self._looked > LOOK_S else []
+    def refresh_if_due(self) -> list[str]:
+        """`refresh`, if that was not done for a while."""
+        return self.refresh() if time.monotonic() - self._refreshed_at > REFRESH_S else []
 
-    def look(self) -> list[str]:
+    def refresh(self) -> list[str]:
         """Ask those who are new who they are; returns the addresses of workers that have gone.
 
         Raises:
             ClusterError: the scheduler does not answer.
         """
-        self._looked = time.monotonic()
+        self._refreshed_at = time.monotonic()
         try:
             # Not `scheduler_info`: the client's own timer replaces that by one without workers at any time.
             there = self.client.sync(self.client.scheduler.identity, n_workers=-1)["workers"]
@@ -207,7 +207,7 @@ class Session:
             self.pythons = self.pythons.union(pythons)
             for address in self._known:
                 self._ask(address)
-        self.look()
+        self.refresh()
         deadline = time.monotonic() + wait_s
         while self._asked and (left := deadline - time.monotonic()) > 0:
             with contextlib.suppress(queue.Empty):
@@ -215,7 +215,7 @@ class Session:
                 if one.kind == "named":
                     self.named(one.name, one.value)
                 elif one.kind == "crew":
-                    self.look()
+                    self.refresh()
 
 
 def _why_unnamed(error: BaseException) -> str:

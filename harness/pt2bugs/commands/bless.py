@@ -12,7 +12,7 @@ from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import say, warn
 from pt2bugs.commands.options import add_results, add_selection
 from pt2bugs.commands.selection import LinesOptions, cases_on, load_lines, select_cases
-from pt2bugs.curate.bless import ThinJournal, entries_of, faces_of
+from pt2bugs.curate.bless import ThinJournal, entries_of, identities_of
 from pt2bugs.curate.header_edit import rewrite
 from pt2bugs.curate.marks import marks_in
 from pt2bugs.errors import InputError
@@ -68,7 +68,7 @@ def run(options: Options) -> int:
                 say(f"{case.id}: left alone: its entries say what was seen")
             continue
         text = case.path.read_text(encoding="utf-8")
-        new = rewrite(case, text, entries, faces_of(case, records))
+        new = rewrite(case, text, entries, identities_of(case, records))
         if new == text:
             continue
         name = case.path.as_posix()

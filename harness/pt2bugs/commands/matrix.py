@@ -17,7 +17,7 @@ from pt2bugs.commands.options import add_lines
 from pt2bugs.commands.selection import ShownOptions, load_histories, load_rows, open_results, select_cases
 from pt2bugs.errors import NothingSelected
 from pt2bugs.files import write_text
-from pt2bugs.report.style import LOOKS, OUTCOME_LETTERS, look_of
+from pt2bugs.report.style import OUTCOME_LETTERS, STYLES, style_of
 from pt2bugs.report.svg import HEAD, matrix_svg, row_label, summary_svg
 from pt2bugs.report.trends import Trends
 from pt2bugs.results.matrix import builds_of, mixed_builds
@@ -79,7 +79,7 @@ def run(options: Options) -> int:
     label = min(_label_width(matrix), max(console.width // 2, console.width - 6 * len(releases)))
     for part in _fitting(releases, console.width - label - 3):
         console.print(_table(matrix, part, label))
-    legend = ", ".join(f"{look.letter} {name}" for name, look in LOOKS.items() if name not in ("", "xfail"))
+    legend = ", ".join(f"{style.letter} {name}" for name, style in STYLES.items() if name not in ("", "xfail"))
     say(f"{legend}; documented bug: " + ", ".join(f"{letter} {o}" for o, letter in OUTCOME_LETTERS.items()))
     _tell_builds(builds)
     return OK
@@ -122,8 +122,8 @@ def _table(matrix: pd.DataFrame, releases: list[str], label: int) -> Table:
     for release in releases:
         table.add_column(_short(release), justify="center", no_wrap=True)
     for row in matrix.to_dict("records"):
-        values = [look_of(row[release]) for release in releases]
-        table.add_row(row_label(row), *(Text(letter, style=look.terminal) for letter, look in values))
+        values = [style_of(row[release]) for release in releases]
+        table.add_row(row_label(row), *(Text(letter, style=style.terminal) for letter, style in values))
     return table
 
 
@@ -131,5 +131,5 @@ def _print_plain(matrix: pd.DataFrame, releases: list[str]) -> None:
     width = _label_width(matrix)
     print(" " * width, *releases)
     for row in matrix.to_dict("records"):
-        values = (f"{look_of(row[release])[0]:^{len(release)}}" for release in releases)
+        values = (f"{style_of(row[release])[0]:^{len(release)}}" for release in releases)
         print(f"{row_label(row):{width}}", *values)

@@ -26,7 +26,7 @@ Row = tuple[str, str, str]
 """Check, device, backend."""
 
 ENTRY = "[[tool.pt2bugs.bug]]"
-NEW_FACE = f"# {MARK}: no line if this is the bug, blocked = true if it keeps the check from it"
+NEW_IDENTITY = f"# {MARK}: no line if this is the bug, blocked = true if it keeps the check from it"
 
 
 class ThinJournal(InputError):
@@ -38,7 +38,7 @@ class ThinJournal(InputError):
 
 
 @dataclass(frozen=True)
-class Face:
+class FailureIdentity:
     """One identity of a failure: that of a known entry, or a new one."""
 
     known: int | None
@@ -50,9 +50,9 @@ class Face:
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry to be written: a face, where it shows, and what it is restricted to (None: to nothing)."""
+    """An entry to be written: an identity, where it shows, and what it is restricted to (None: to nothing)."""
 
-    face: Face
+    identity: FailureIdentity
     torch: str
     check: str | None = None
     device: str | None = None
@@ -61,16 +61,16 @@ class Entry:
 
 @dataclass
 class Seen:
-    """What the journal says of one row: the face of every release with an answer, None for a pass."""
+    """What the journal says of one row: the identity seen in every release with an answer, None for a pass."""
 
-    faces: dict[str, Face | None] = field(default_factory=dict)
+    identities: dict[str, FailureIdentity | None] = field(default_factory=dict)
 
     @property
     def releases(self) -> list[str]:
-        return sorted(self.faces, key=version_key)
+        return sorted(self.identities, key=version_key)
 
 
-def faces_of(case: Case, records: Iterable[Record]) -> dict[Row, Seen]:
+def identities_of(case: Case, records: Iterable[Record]) -> dict[Row, Seen]:
     """The answers of the journal by row. Skips and errors of an environment are no answers.
 
     Raises:
@@ -86,24 +86,24 @@ def faces_of(case: Case, records: Iterable[Record]) -> dict[Row, Seen]:
         if seen.outcome is not Outcome.PASS and seen.outcome not in FAILURES:
             continue
         row = (record["check"], record["device"], record["backend"])
-        face = None if seen.outcome is Outcome.PASS else _face(case, row, seen)
-        rows.setdefault(row, Seen()).faces[public_or_empty(record["torch"])] = face
+        identity = None if seen.outcome is Outcome.PASS else _identity_of(case, row, seen)
+        rows.setdefault(row, Seen()).identities[public_or_empty(record["torch"])] = identity
     return rows
 
 
-def _face(case: Case, row: Row, seen: Observation) -> Face:
+def _identity_of(case: Case, row: Row, seen: Observation) -> FailureIdentity:
     for index, bug in enumerate(case.bugs):
         if covers(bug, row) and has_identity(bug, seen):
-            return _known_face(index, bug)
-    # The same failure of another check or backend is the same face: its entry is widened or repeated.
+            return _known_identity(index, bug)
+    # The same failure of another check or backend has the same identity: its entry is widened or repeated.
     for index, bug in enumerate(case.bugs):
         if has_identity(bug, seen):
-            return _known_face(index, bug)
-    return Face(None, seen.outcome, seen.error_type, seen.signal, _pattern(seen))
+            return _known_identity(index, bug)
+    return FailureIdentity(None, seen.outcome, seen.error_type, seen.signal, _pattern(seen))
 
 
-def _known_face(index: int, bug: Bug) -> Face:
-    return Face(index, bug.outcome, bug.error or "", bug.signal or "", bug.match or "")
+def _known_identity(index: int, bug: Bug) -> FailureIdentity:
+    return FailureIdentity(index, bug.outcome, bug.error or "", bug.signal or "", bug.match or "")
 
 
 _BOILERPLATE = re.compile(
@@ -129,30 +129,30 @@ def _pattern(seen: Observation) -> str:
 
 
 def entries_of(case: Case, records: Iterable[Record]) -> list[Entry]:
-    """The entries the journal calls for, known faces first, in the order of the header.
+    """The entries the journal calls for, known identities first, in the order of the header.
 
     Raises:
         ThinJournal: fewer than two releases have an answer, or repeats disagree.
     """
-    rows = faces_of(case, records)
-    releases = {release for seen in rows.values() for release in seen.faces}
+    rows = identities_of(case, records)
+    releases = {release for seen in rows.values() for release in seen.identities}
     if len(releases) < 2:
         raise ThinJournal(f"only {len(releases)} release has an answer" if releases else "no release has an answer")
-    where: dict[tuple[Face, str], set[Row]] = {}
+    where: dict[tuple[FailureIdentity, str], set[Row]] = {}
     for row, seen in rows.items():
-        for face in dict.fromkeys(face for face in seen.faces.values() if face is not None):
-            for specifiers in _ranges(seen, face):
-                where.setdefault((face, specifiers), set()).add(row)
+        for identity in dict.fromkeys(identity for identity in seen.identities.values() if identity is not None):
+            for specifiers in _ranges(seen, identity):
+                where.setdefault((identity, specifiers), set()).add(row)
     entries = [
-        Entry(face, specifiers, *restriction)
-        for (face, specifiers), found in where.items()
+        Entry(identity, specifiers, *restriction)
+        for (identity, specifiers), found in where.items()
         for restriction in _restrictions(found, set(rows))
     ]
-    return sorted(entries, key=lambda entry: (_position(entry.face), _lowest(entry.torch), entry.check or ""))
+    return sorted(entries, key=lambda entry: (_position(entry.identity), _lowest(entry.torch), entry.check or ""))
 
 
-def _position(face: Face) -> int:
-    return face.known if face.known is not None else 1 << 30
+def _position(identity: FailureIdentity) -> int:
+    return identity.known if identity.known is not None else 1 << 30
 
 
 def _lowest(specifiers: str) -> Version:
@@ -160,10 +160,10 @@ def _lowest(specifiers: str) -> Version:
     return Version(found[1] if found else "0")
 
 
-def _ranges(seen: Seen, face: Face) -> list[str]:
-    """Specifier sets of the unbroken runs of releases that show the face."""
+def _ranges(seen: Seen, identity: FailureIdentity) -> list[str]:
+    """Specifier sets of the unbroken runs of releases that show the identity."""
     releases = seen.releases
-    shows = [seen.faces[release] == face for release in releases]
+    shows = [seen.identities[release] == identity for release in releases]
     found = []
     start = None
     for index, here in enumerate([*shows, False]):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from pt2bugs.case.model import Bug, Case
-from pt2bugs.curate.bless import ENTRY, NEW_FACE, Entry, Face, Row, Seen, covers
+from pt2bugs.curate.bless import ENTRY, NEW_IDENTITY, Entry, FailureIdentity, Row, Seen, covers
 
 
 def rewrite(case: Case, text: str, entries: Sequence[Entry], measured: dict[Row, Seen]) -> str:
@@ -31,8 +31,8 @@ def rewrite(case: Case, text: str, entries: Sequence[Entry], measured: dict[Row,
     segments: list[_Segment] = []
     written: set[int] = set()
     for entry in entries:
-        known = entry.face.known
-        segment = old[known].copy() if known is not None else _Segment.of(entry.face)
+        known = entry.identity.known
+        segment = old[known].copy() if known is not None else _Segment.of(entry.identity)
         if known in written:
             segment.drop_comments()
         if known is not None:
@@ -53,7 +53,7 @@ def rewrite(case: Case, text: str, entries: Sequence[Entry], measured: dict[Row,
 
 
 def _speaks_of(bug: Bug, row: Row, seen: Seen) -> bool:
-    return covers(bug, row) and any(bug.torch.contains(release, prereleases=True) for release in seen.faces)
+    return covers(bug, row) and any(bug.torch.contains(release, prereleases=True) for release in seen.identities)
 
 
 _ORDER = (
@@ -69,13 +69,13 @@ class _Segment:
         self.lines = lines
 
     @classmethod
-    def of(cls, face: Face) -> _Segment:
-        segment = cls([f"# {ENTRY}\n", f"# {NEW_FACE}\n"])
+    def of(cls, identity: FailureIdentity) -> _Segment:
+        segment = cls([f"# {ENTRY}\n", f"# {NEW_IDENTITY}\n"])
         for key, value in (
-            ("outcome", str(face.outcome)),
-            ("error", face.error),
-            ("match", face.match),
-            ("signal", face.signal),
+            ("outcome", str(identity.outcome)),
+            ("error", identity.error),
+            ("match", identity.match),
+            ("signal", identity.signal),
         ):
             if value:
                 segment.set(key, value)

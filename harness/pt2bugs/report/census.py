@@ -27,7 +27,7 @@ class Census:
     @cached_property
     def releases(self) -> list[str]:
         """The releases that were measured, in version order."""
-        return sorted({release for row in self.rows for release in row.squares}, key=version_key)
+        return sorted({release for row in self.rows for release in row.matrix_cells}, key=version_key)
 
     @cached_property
     def cells_by_release(self) -> list[tuple[str, int, int]]:
@@ -35,9 +35,9 @@ class Census:
         answers: Counter[str] = Counter()
         skips: Counter[str] = Counter()
         for row in self.rows:
-            for release, square in row.squares.items():
-                if row.cell.device == "cpu" and square.record["verdict"] != Verdict.ERROR:
-                    (skips if square.record["verdict"] == Verdict.SKIP else answers)[release] += 1
+            for release, matrix_cell in row.matrix_cells.items():
+                if row.cell.device == "cpu" and matrix_cell.record["verdict"] != Verdict.ERROR:
+                    (skips if matrix_cell.record["verdict"] == Verdict.SKIP else answers)[release] += 1
         return [(release, answers[release], skips[release]) for release in self.releases]
 
     @cached_property
@@ -63,7 +63,7 @@ class Census:
         """Ids of the cases that were measured on each device."""
         found: dict[str, set[str]] = {}
         for row in self.rows:
-            if any(square.record["verdict"] != Verdict.ERROR for square in row.squares.values()):
+            if any(matrix_cell.record["verdict"] != Verdict.ERROR for matrix_cell in row.matrix_cells.values()):
                 found.setdefault(row.cell.device, set()).add(row.cell.case.id)
         return found
 

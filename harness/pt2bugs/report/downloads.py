@@ -26,8 +26,8 @@ def data_files(cases: Sequence[Case], histories: Sequence[History], trends: Tren
     """The files by their path from the top of the site."""
     lines: dict[CellKey, Record] = {}
     for history in histories:
-        for square in history.squares.values():
-            lines |= {cell_key(record): record for record in (square.record, *square.others)}
+        for matrix_cell in history.matrix_cells.values():
+            lines |= {cell_key(record): record for record in (matrix_cell.record, *matrix_cell.others)}
     cells = cells_table(lines)
     lives = [
         {
@@ -82,4 +82,7 @@ def feed(
 
 
 def _measured(release: str, histories: Sequence[History]) -> str:
-    return max((square.record["started"] for one in histories if (square := one.squares.get(release))), default=NEVER)
+    return max(
+        (matrix_cell.record["started"] for one in histories if (matrix_cell := one.matrix_cells.get(release))),
+        default=NEVER,
+    )

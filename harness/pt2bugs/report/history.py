@@ -18,7 +18,7 @@ from pt2bugs.results.tables import matrix_value, sorted_keys, version_key
 
 
 @dataclass(frozen=True)
-class Square:
+class MatrixCell:
     """One cell of the matrix. `record` is the line it shows; `others` are those of further Pythons."""
 
     record: Record
@@ -33,12 +33,12 @@ class Square:
 
 @dataclass(frozen=True)
 class History:
-    """A row of the matrix: a check on one device and backend, with a square per release where it was run."""
+    """A row of the matrix: a check on one device and backend, and what it shows by release where it was run."""
 
     cell: Cell
     extras: str
     releases: Sequence[str]
-    squares: dict[str, Square]
+    matrix_cells: dict[str, MatrixCell]
 
     @property
     def anchor(self) -> str:
@@ -48,14 +48,14 @@ class History:
 
     def finding(self, release: str) -> Finding | None:
         """What the results say of a release; None where it was not run."""
-        return self.squares[release].finding if release in self.squares else None
+        return self.matrix_cells[release].finding if release in self.matrix_cells else None
 
     @cached_property
     def search(self) -> Search[str]:
         """What the results say of each release, as `pt2bugs bisect` takes it."""
         states = {
-            release: square.finding.state if square.finding else State.UNKNOWN
-            for release, square in self.squares.items()
+            release: matrix_cell.finding.state if matrix_cell.finding else State.UNKNOWN
+            for release, matrix_cell in self.matrix_cells.items()
         }
         return Search([release for release in self.releases if release in states], states=states)
 
@@ -74,17 +74,17 @@ def histories(lines: dict[CellKey, Record], evidence: Evidence) -> list[History]
         case = evidence.cases[case_id]
         if check in {one.name for one in case.checks}:
             cell = Cell(case, case.check(check), device, backend)
-            squares = dict(_squares(list(group), lines, cell, evidence))
-            found.append(History(cell, extras, releases, squares))
+            matrix_cells = dict(_matrix_cells(list(group), lines, cell, evidence))
+            found.append(History(cell, extras, releases, matrix_cells))
     return found
 
 
-def _squares(
+def _matrix_cells(
     keys: list[CellKey], lines: dict[CellKey, Record], cell: Cell, evidence: Evidence
-) -> Iterator[tuple[str, Square]]:
+) -> Iterator[tuple[str, MatrixCell]]:
     for release, group in groupby(keys, key=lambda key: key[5]):
         # By Python version. As in the matrix the newest shows, an error only where there is no answer.
         records = [lines[key] for key in group]
         shown = max(enumerate(records), key=lambda item: (item[1]["verdict"] != Verdict.ERROR, item[0]))[1]
         others = tuple(record for record in records if record is not shown)
-        yield release, Square(shown, others, evidence.find(cell, release, shown["extras"]))
+        yield release, MatrixCell(shown, others, evidence.find(cell, release, shown["extras"]))

@@ -42,7 +42,7 @@ from pt2bugs.report.site import (
     source_href,
     stretches,
 )
-from pt2bugs.report.style import GROUP_LOOKS, LOOKS, OUTCOME_LETTERS, look_of
+from pt2bugs.report.style import GROUP_STYLES, OUTCOME_LETTERS, STYLES, style_of
 from pt2bugs.report.trends import Trends
 
 MARK = '<meta name="generator" content="pt2bugs">'
@@ -122,9 +122,9 @@ def _environment() -> jinja2.Environment:
         "mark": MARK,
         "version": __version__,
         "repository": REPOSITORY,
-        "looks": LOOKS,
+        "styles": STYLES,
         "letters": OUTCOME_LETTERS,
-        "look_of": look_of,
+        "style_of": style_of,
         "case_href": case_href,
         "shown_path": shown_path,
         "source_href": source_href,
@@ -135,7 +135,7 @@ def _environment() -> jinja2.Environment:
         "backend_command": backend_command,
         "answer_anchor": answer_anchor,
         "groups": Group,
-        "group_looks": GROUP_LOOKS,
+        "group_styles": GROUP_STYLES,
         "known_backends": known_backends(),
         "references": REFERENCES,
         "commits_between": commits_between,

@@ -24,7 +24,7 @@ from pt2bugs.case.expectation import Where, judge, public
 from pt2bugs.case.model import Case
 from pt2bugs.case.observation import Observation, telling_line
 from pt2bugs.case.words import Verdict
-from pt2bugs.report.history import History, Square
+from pt2bugs.report.history import History, MatrixCell
 from pt2bugs.report.trends import Trends
 from pt2bugs.results.matrix import backend_folder, mixed_builds
 from pt2bugs.results.record import Record
@@ -72,8 +72,8 @@ class Site:
         """The local part of each release's version, as ``+cpu``; empty for plain builds."""
         found: dict[str, set[str]] = {}
         for history in self.histories:
-            for release, square in history.squares.items():
-                _, plus, local = square.record["torch"].partition("+")
+            for release, matrix_cell in history.matrix_cells.items():
+                _, plus, local = matrix_cell.record["torch"].partition("+")
                 found.setdefault(release, set()).add(plus + local)
         return {release: " ".join(sorted(found[release])) for release in self.releases}
 
@@ -113,7 +113,7 @@ class Site:
     @cached_property
     def measured_devices(self) -> set[str]:
         """The devices on which any check has an answer; a check that was skipped has none."""
-        records = (square.record for history in self.histories for square in history.squares.values())
+        records = (matrix_cell.record for history in self.histories for matrix_cell in history.matrix_cells.values())
         return {record["device"] for record in records if record["verdict"] not in (Verdict.SKIP, Verdict.ERROR)}
 
     @property
@@ -146,7 +146,7 @@ class Site:
         releases = self.releases if release is None else [release]
         return dict(
             Counter(
-                history.squares[name].record["verdict"] if name in history.squares else ""
+                history.matrix_cells[name].record["verdict"] if name in history.matrix_cells else ""
                 for history in self.histories
                 for name in releases
             )
@@ -176,7 +176,10 @@ class Site:
     @cached_property
     def measured_until(self) -> str:
         """The day of the newest measurement, ISO 8601."""
-        return max((square.record["started"] for h in self.histories for square in h.squares.values()), default="")[:10]
+        return max(
+            (matrix_cell.record["started"] for h in self.histories for matrix_cell in h.matrix_cells.values()),
+            default="",
+        )[:10]
 
     def search_texts(self) -> list[str]:
         """For each row in the order of the page, what a search for words of a failure finds it by."""
@@ -283,7 +286,7 @@ def reason(case: Case, record: Record) -> str:
 
 def reproduce(history: History, release: str) -> str:
     """The command that runs a cell again."""
-    return reproduce_cell(history.cell, release, history.squares[release].record["extras"])
+    return reproduce_cell(history.cell, release, history.matrix_cells[release].record["extras"])
 
 
 def reproduce_cell(cell: Cell, release: str, extras: Iterable[str]) -> str:
@@ -293,20 +296,20 @@ def reproduce_cell(cell: Cell, release: str, extras: Iterable[str]) -> str:
 
 def commits_between(history: History, transition: Transition[str]) -> str:
     """The address of the commits of PyTorch between both sides; empty if they are not known."""
-    before, after = (history.squares[side].record["torch_git"] for side in (transition.before, transition.after))
+    before, after = (history.matrix_cells[side].record["torch_git"] for side in (transition.before, transition.after))
     if not (_COMMIT.fullmatch(before) and _COMMIT.fullmatch(after)):
         return ""
     return f"https://github.com/pytorch/pytorch/compare/{before}...{after}"
 
 
-def aria(square: Square | None) -> str:
+def aria(matrix_cell: MatrixCell | None) -> str:
     """A cell's verdict in words."""
-    return square.value.replace(":", " ") if square else "not run"
+    return matrix_cell.value.replace(":", " ") if matrix_cell else "not run"
 
 
 def search_text(history: History) -> str:
     """What a search for words of a failure finds the row by, in lower case."""
-    records = [square.record for square in history.squares.values()]
+    records = [matrix_cell.record for matrix_cell in history.matrix_cells.values()]
     parts = [
         text
         for record in records
@@ -336,19 +339,19 @@ class Stretch:
 def stretches(history: History) -> list[Stretch]:
     """The results of a row, the newest first; equal neighbours are one stretch."""
     found: list[Stretch] = []
-    for release in sorted(history.squares, key=version_key, reverse=True):
-        square = history.squares[release]
-        lines = [(release, record) for record in (square.record, *square.others)]
+    for release in sorted(history.matrix_cells, key=version_key, reverse=True):
+        matrix_cell = history.matrix_cells[release]
+        lines = [(release, record) for record in (matrix_cell.record, *matrix_cell.others)]
         if found and len(lines) == 1 and len(found[-1].lines) == len(found[-1].releases):
             before = found[-1]
-            if _looks(history, before.shown) == _looks(history, square.record):
+            if _comparable(history, before.shown) == _comparable(history, matrix_cell.record):
                 found[-1] = Stretch([*before.releases, release], [*before.lines, *lines])
                 continue
         found.append(Stretch([release], lines))
     return found
 
 
-def _looks(history: History, record: Record) -> tuple[str, ...]:
+def _comparable(history: History, record: Record) -> tuple[str, ...]:
     """What makes two results the same to a reader; addresses and counts in a message do not."""
     line = re.sub(r"0x[0-9a-f]+|\d+(\.\d+)?", "0", telling_line(record["message"]))
     return record["verdict"], record["outcome"], record["error_type"], record["signal"], line

@@ -8,7 +8,7 @@ from pt2bugs.backends.report import Group
 
 
 @dataclass(frozen=True)
-class Look:
+class VerdictStyle:
     """`letter` stands for the verdict, `terminal` is a rich style; the rest are CSS colours.
 
     `fill` and `ink` are for a light page, `dark_fill` and `dark_ink` for a dark one.
@@ -23,19 +23,19 @@ class Look:
     meaning: str
 
 
-LOOKS = {
-    "pass": Look(".", "green", "#d7f0dc", "#14532d", "#14371f", "#86efac", "passes"),
-    "xfail": Look("x", "red", "#f6c9c4", "#7f1d1d", "#5f1d1d", "#fecaca", "the documented bug"),
-    "xpass": Look("P", "bold magenta", "#e4c8f5", "#581c87", "#4a1d6b", "#e9d5ff", "expected to fail, passed"),
-    "fail": Look(
+STYLES = {
+    "pass": VerdictStyle(".", "green", "#d7f0dc", "#14532d", "#14371f", "#86efac", "passes"),
+    "xfail": VerdictStyle("x", "red", "#f6c9c4", "#7f1d1d", "#5f1d1d", "#fecaca", "the documented bug"),
+    "xpass": VerdictStyle("P", "bold magenta", "#e4c8f5", "#581c87", "#4a1d6b", "#e9d5ff", "expected to fail, passed"),
+    "fail": VerdictStyle(
         "F", "bold white on red", "#b3261e", "#ffffff", "#f87171", "#2a0505", "another failure than the documented one"
     ),
-    "flaky": Look("~", "bold yellow", "#fde68a", "#713f12", "#57430f", "#fde68a", "repeats disagree"),
-    "skip": Look("s", "dim", "#e5e7eb", "#4b5563", "#272d36", "#a3abb8", "cannot apply here, or blocked"),
-    "error": Look("E", "bold blue", "#bfdbfe", "#1e3a8a", "#1e3a6e", "#bfdbfe", "the environment is broken"),
-    "": Look(" ", "", "none", "#4b5563", "none", "#a3abb8", "not run"),
+    "flaky": VerdictStyle("~", "bold yellow", "#fde68a", "#713f12", "#57430f", "#fde68a", "repeats disagree"),
+    "skip": VerdictStyle("s", "dim", "#e5e7eb", "#4b5563", "#272d36", "#a3abb8", "cannot apply here, or blocked"),
+    "error": VerdictStyle("E", "bold blue", "#bfdbfe", "#1e3a8a", "#1e3a6e", "#bfdbfe", "the environment is broken"),
+    "": VerdictStyle(" ", "", "none", "#4b5563", "none", "#a3abb8", "not run"),
 }
-GROUP_LOOKS = {
+GROUP_STYLES = {
     Group.ONLY_YOURS: ("F", "fail", "its own", "fails here, passes on eager and aot_eager"),
     Group.INHERITED: ("i", "xfail", "inherited", "fails the same from eager or aot_eager on"),
     Group.NOT_YOURS: ("+", "xpass", "Inductor's", "passes, where Inductor fails"),
@@ -49,8 +49,8 @@ OUTCOME_LETTERS = {"wrong": "w", "raise": "r", "crash": "c", "timeout": "t", "oo
 """A documented failure shows how it failed."""
 
 
-def look_of(value: str) -> tuple[str, Look]:
-    """The letter and look of a matrix value, such as ``pass`` or ``xfail:crash``."""
+def style_of(value: str) -> tuple[str, VerdictStyle]:
+    """The letter and style of a matrix value, such as ``pass`` or ``xfail:crash``."""
     verdict, _, outcome = value.partition(":")
-    look = LOOKS[verdict]
-    return OUTCOME_LETTERS.get(outcome, look.letter), look
+    style = STYLES[verdict]
+    return OUTCOME_LETTERS.get(outcome, style.letter), style

@@ -8,7 +8,7 @@ from typing import Any
 import jinja2
 import pandas as pd
 
-from pt2bugs.report.style import LOOKS, OUTCOME_LETTERS, look_of
+from pt2bugs.report.style import OUTCOME_LETTERS, STYLES, style_of
 from pt2bugs.report.trends import Trends
 
 HEAD = 7
@@ -27,9 +27,9 @@ def matrix_svg(matrix: pd.DataFrame, title: str) -> str:
     for label, row in zip(labels, records, strict=True):
         cells = []
         for release in releases:
-            letter, look = look_of(row[release])
+            letter, style = style_of(row[release])
             cells.append(
-                {"letter": letter, "look": look, "title": f"{label} on {release}: {row[release] or 'not run'}"}
+                {"letter": letter, "style": style, "title": f"{label} on {release}: {row[release] or 'not run'}"}
             )
         rows.append({"label": label, "cells": cells})
     environment = jinja2.Environment(
@@ -45,8 +45,8 @@ def matrix_svg(matrix: pd.DataFrame, title: str) -> str:
         top=_TOP,
         width=max(left + _CELL * len(releases) + 10, 640),
         height=_TOP + 20 + _ROW * len(rows) + 44,
-        looks={name: look for name, look in LOOKS.items() if name not in ("", "xfail")},
-        xfail=LOOKS["xfail"],
+        styles={name: style for name, style in STYLES.items() if name not in ("", "xfail")},
+        xfail=STYLES["xfail"],
         letters=OUTCOME_LETTERS,
     )
 
@@ -83,7 +83,7 @@ def summary_svg(trends: Trends, title: str) -> str:
         top=_TOP,
         width=max(left + cell * len(trends.releases) + 10, 480),
         height=_TOP + 20 + row * (len(rows) + 2) + 16,
-        ink=LOOKS["xfail"].ink,
+        ink=STYLES["xfail"].ink,
     )
 
 

@@ -54,7 +54,7 @@ class Trends:
         """The lives of the cases of these rows."""
         rows = sorted((one for one in histories if not one.cell.case.guard), key=lambda one: one.cell.case.id)
         groups = [list(group) for _, group in groupby(rows, key=lambda one: one.cell.case.id)]
-        shares = {release: sum(release in row.squares for row in rows) / max(1, len(rows)) for release in releases}
+        shares = {release: sum(release in row.matrix_cells for row in rows) / max(1, len(rows)) for release in releases}
         return cls(releases, [_life(group, releases) for group in groups], shares)
 
     @property
