@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from measure import ROOT, row, run, start, talk
+from measure import ROOT, log, row, run, start
 
 sys.path.insert(0, str(ROOT / "tests"))
 
@@ -171,7 +171,7 @@ def kills(index: str, folder: Path, count: int, seconds: float) -> None:
         under_fire(matrix, dice, hits, min(count, hits.total() + KILLS_A_ROUND))
         before = matrix.lines()
         matrix.finish()
-        talk(f"round {rounds}: {dict(hits)}, {len(before)} of {matrix.cells} cells recorded under fire")
+        log(f"round {rounds}: {dict(hits)}, {len(before)} of {matrix.cells} cells recorded under fire")
         if matrix.table() != here.table():
             raise SystemExit(f"{matrix.folder}: the cells differ from those of an undisturbed run")
         if set(matrix.answered().values()) != {1} or len(matrix.answered()) != matrix.cells:
@@ -189,7 +189,7 @@ def overhead(index: str, folder: Path, cases: int, seconds: float) -> None:
     here = Matrix(folder / "two-jobs", index, "", cases, seconds)
     there = Matrix(folder / "two-workers", index, "local:2", cases, seconds)
     for matrix in (here, there):
-        talk(f"{matrix.folder.name}: once to have the environments made")
+        log(f"{matrix.folder.name}: once to have the environments made")
         matrix.finish()
         matrix.command.append("--rerun")
     best = {matrix: min(matrix.finish() for _ in range(2)) for matrix in (here, there)}
@@ -215,7 +215,7 @@ def release(torch: str) -> None:
     seen = {key: ([ours[key][one] for one in IDENTITY], [committed[key][one] for one in IDENTITY]) for key in both}
     differ = [key for key, (mine, theirs) in seen.items() if mine != theirs]
     for key in differ:
-        talk(f"{' '.join(key)}: {seen[key][0]}, not {seen[key][1]}")
+        log(f"{' '.join(key)}: {seen[key][0]}, not {seen[key][1]}")
     messages = sum(ours[key]["message"] != committed[key]["message"] for key in both)
     row(
         f"torch {torch}: {len(ours)} cells by two workers, {cost.wall_s:.0f} s",

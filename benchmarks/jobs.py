@@ -6,7 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from measure import row, start, talk
+from measure import log, row, start
 from suite import candidates, spread, suite
 
 
@@ -15,7 +15,7 @@ def main() -> None:
     cases = spread(candidates(), options.sample)
     with tempfile.TemporaryDirectory(prefix="pt2bugs-benchmark-") as name:
         folder = Path(name)
-        talk("once to have the environment warm")
+        log("once to have the environment warm")
         suite(cases[:1], folder / "warm", 1)
         one, many = suite(cases, folder, 1), suite(cases, folder, options.jobs)
     row(

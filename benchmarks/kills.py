@@ -19,7 +19,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from measure import ROOT, talk
+from measure import ROOT, log
 from pt2bugs.engine.memory import cpu_name
 
 # Before this folder, which has a `suite` as well.
@@ -36,7 +36,7 @@ def main() -> None:
     parser.add_argument("--copies", type=int, default=3, help="case files of each kind (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="another one kills in another order (default: %(default)s)")
     options = parser.parse_args()
-    talk(f"{cpu_name()}; Python {sys.version.split()[0]}")
+    log(f"{cpu_name()}; Python {sys.version.split()[0]}")
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pt2bugs-benchmark-")))
         wheels = build_wheels(folder / "wheels", RELEASES)
@@ -45,22 +45,20 @@ def main() -> None:
         began = time.monotonic()
         undisturbed = Matrix(folder / "undisturbed", index, options.copies)
         undisturbed.finish()
-        talk(f"undisturbed: {undisturbed.size} cells in {time.monotonic() - began:.0f} s")
+        log(f"undisturbed: {undisturbed.size} cells in {time.monotonic() - began:.0f} s")
         gun = Gun(options.seed)
         problems: list[str] = []
         rounds = 0
         while gun.hits.total() < options.kills:
             rounds += 1
             disturbed = Matrix(folder / f"round-{rounds}", index, options.copies)
-            under_fire(disturbed, gun, min(options.round, options.kills - gun.hits.total()), talk)
+            under_fire(disturbed, gun, min(options.round, options.kills - gun.hits.total()), log)
             before = disturbed.records()
             disturbed.finish()
             found = disturbed.differences(undisturbed, before)
-            talk(
-                f"round {rounds}: {gun.hits.total()} kills, {len(found)} differences, {time.monotonic() - began:.0f} s"
-            )
+            log(f"round {rounds}: {gun.hits.total()} kills, {len(found)} differences, {time.monotonic() - began:.0f} s")
             for words in found:
-                talk(f"  {words}")
+                log(f"  {words}")
             problems += found
         _print_table(gun.hits, rounds, undisturbed.size, len(problems))
     sys.exit(1 if problems else 0)

@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from measure import ROOT, talk
+from measure import ROOT, log
 from pt2bugs.case.corpus import load_cases
 from pt2bugs.case.model import Bug, Case
 from pt2bugs.case.words import Outcome
@@ -177,7 +177,7 @@ def show(title: str, tallies: dict[str, Tally]) -> None:
         print(f"| {kind} | {count} | {parts} | {texts} |")
     for one in tallies.values():
         for words in sorted(set(one.wrong)):
-            talk(f"wrong: {words}")
+            log(f"wrong: {words}")
 
 
 def left_out(
@@ -210,13 +210,13 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1, help="take every Nth distinct failure only")
     parser.add_argument("--whole", action="store_true", help="only by the whole journal, no release left out")
     options = parser.parse_args()
-    cases = load_cases([options.cases], talk)
-    records = list(read_journal(journal_files(options.results / "journal", talk), talk))
+    cases = load_cases([options.cases], log)
+    records = list(read_journal(journal_files(options.results / "journal", log), log))
     known = KnownBugs(Signatures(cases, records))
     texts = every_nth(texts_of(records, known), options.every)
     began = time.perf_counter()
     show("Every distinct failure of the journal, by the whole journal", tally((known, text) for text in texts))
-    talk(f"{(time.perf_counter() - began) / max(1, len(texts)) * 1000:.1f} ms for each text")
+    log(f"{(time.perf_counter() - began) / max(1, len(texts)) * 1000:.1f} ms for each text")
     if not options.whole:
         show("Failures of each release, by the journal of the others", tally(left_out(records, cases, texts)))
     for folder in options.texts:

@@ -72,7 +72,7 @@ def machine() -> str:
     )
 
 
-def talk(text: str) -> None:
+def log(text: str) -> None:
     """Tell the person who waits; stdout has the rows alone."""
     print(text, file=sys.stderr, flush=True)
 
@@ -83,9 +83,9 @@ def start(description: str | None, *options: tuple[str, type, object, str]) -> a
     for name, kind, default, words in options:
         parser.add_argument(name, type=kind, default=default, help=f"{words} (default: {default})")
     arguments = parser.parse_args()
-    talk(machine())
+    log(machine())
     if os.getloadavg()[0] > 0.5 * len(os.sched_getaffinity(0)):
-        talk("warning: the machine is busy; only the ratios mean something, and those little")
+        log("warning: the machine is busy; only the ratios mean something, and those little")
     print(HEAD)
     print("| --- | --- | --- | --- | --- |", flush=True)
     return arguments

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from measure import talk
+from measure import log
 from pt2bugs.results.journal import journal_files, read_journal
 from pt2bugs.results.matrix import CellKey, cell_key
 from pt2bugs.results.record import Record
@@ -50,7 +50,7 @@ class Load:
 def newest_lines() -> dict[CellKey, Record]:
     """The newest line of each cell of the committed journal, also of cases that were edited since."""
     found: dict[CellKey, Record] = {}
-    for record in read_journal(journal_files(ROOT / "results" / "journal"), talk):
+    for record in read_journal(journal_files(ROOT / "results" / "journal"), log):
         key = cell_key(record)
         if key.torch and not key.extras and (key not in found or found[key]["started"] <= record["started"]):
             found[key] = record
@@ -202,7 +202,7 @@ def main() -> None:
     load = draw(options.cases, options.releases, options.cell_s)
     costs = Costs(options.install_s, options.start_s)
     total = sum(load.seconds.values())
-    talk(f"{len(load.seconds):,} cells, {total / 3600:.1f} hours of cells, {options.releases} environments")
+    log(f"{len(load.seconds):,} cells, {total / 3600:.1f} hours of cells, {options.releases} environments")
     print("| workers | makespan | lower bound | makespan / bound | installed | one queue / bound | installed |")
     print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for workers in options.workers:

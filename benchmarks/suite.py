@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from measure import ROOT, Cost, row, run, start, talk
+from measure import ROOT, Cost, log, row, run, start
 from pt2bugs.case.corpus import Selection, load_cases
 from pt2bugs.case.expectation import is_available, public
 from pt2bugs.case.model import Case
@@ -74,7 +74,7 @@ def programs(cases: list[Case], folder: Path) -> dict[str, Cost]:
         names = [check.name for check in case.checks]
         command = [sys.executable, "-c", PROGRAM, str(case.path), case.backends[0], *names]
         costs[case.id] = run(command, ANY_STATUS, _caches(folder / f"program-{number}"))
-        talk(f"{case.id} as a program: {costs[case.id].wall_s:.1f} s")
+        log(f"{case.id} as a program: {costs[case.id].wall_s:.1f} s")
     return costs
 
 
@@ -117,7 +117,7 @@ def main() -> None:
     part = [case for case in cases if Selection(tuple(options.part.split())).matches(case)] if options.part else []
     with tempfile.TemporaryDirectory(prefix="pt2bugs-benchmark-") as name:
         folder = Path(name)
-        talk("the suite, once to have the environment warm")
+        log("the suite, once to have the environment warm")
         suite(cases[:1], folder / "warm", 1)
         all_jobs = (options.jobs,) if options.programs else (1, options.jobs)
         seconds = {jobs: suite(cases, folder, jobs).wall_s for jobs in all_jobs}

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from generated import releases, write_corpus, write_journal
-from measure import row, run, start, talk
+from measure import log, row, run, start
 
 PARSE_ONLY = """
 import json, sys
@@ -29,7 +29,7 @@ def main() -> None:
     )
     with tempfile.TemporaryDirectory(prefix="pt2bugs-benchmark-") as name:
         corpus, results = Path(name, "cases"), Path(name, "results")
-        talk("writing the journal")
+        log("writing the journal")
         write_corpus(corpus, options.cases)
         cells = write_journal(results / "journal", corpus, options.lines, releases(options.releases))
         parse = run([sys.executable, "-c", PARSE_ONLY, str(results / "journal")])
@@ -39,7 +39,7 @@ def main() -> None:
             ("export", "--format", "json"),
             ("matrix",),
         ):
-            talk(" ".join(command))
+            log(" ".join(command))
             where = ("--cases", str(corpus), "--results", str(results))
             cost = run([sys.executable, "-m", "pt2bugs.cli", *command, *where])
             row(

@@ -13,9 +13,10 @@ PAGE = Path(__file__).with_name("commands.md")
 def page() -> str:
     """The whole page."""
     lines = ["# Commands", "", "Generated from the help of each command by `python docs/make_commands.py`.", ""]
-    lines += ["stdout is data, stderr is talk. Exit codes: 0 all as expected, 1 something is not, 2 bad usage or"]
+    lines += ["stdout is data, stderr is progress and messages. Exit codes: 0 all as expected, 1 something is not, 2"]
     lines += [
-        "input, 3 nothing selected. `pt2bugs --print-completion bash` prints what completes commands and case ids.",
+        "bad usage or input, 3 nothing selected. `pt2bugs --print-completion bash` prints what completes commands and",
+        "case ids.",
         "",
     ]
     known = [name for names in GROUPS.values() for name in names if name in COMMANDS]

@@ -243,7 +243,7 @@ class Gun:
         return True
 
 
-def under_fire(matrix: Matrix, gun: Gun, kills: int, talk: Callable[[str], None] = lambda _: None) -> None:
+def under_fire(matrix: Matrix, gun: Gun, kills: int, log: Callable[[str], None] = lambda _: None) -> None:
     """Run again and again while the gun fires, until it has hit so often or all is done."""
     goal = gun.hits.total() + kills
     while gun.hits.total() < goal and not matrix.is_done():
@@ -256,4 +256,4 @@ def under_fire(matrix: Matrix, gun: Gun, kills: int, talk: Callable[[str], None]
             process.kill()
         output, _ = process.communicate(timeout=60)
         assert "Traceback" not in output, output
-        talk(f"{gun.hits.total()} kills: {dict(gun.hits)}")
+        log(f"{gun.hits.total()} kills: {dict(gun.hits)}")

@@ -1,4 +1,4 @@
-"""The command line: exit codes, one clear line for bad input, stdout for data and stderr for talk."""
+"""The command line: exit codes, one clear line for bad input, stdout for data and stderr for messages."""
 
 from __future__ import annotations
 

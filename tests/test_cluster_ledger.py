@@ -96,7 +96,7 @@ def _once(work_of: MakeWork) -> Work:
 class TestPlacement:
     def plan(self, work: Work, **workers: dict[str, Any]) -> Plan:
         # A session that is connected to nobody: the plan asks only who is there.
-        session = Session(client=None, where="", talk=print)
+        session = Session(client=None, where="", log=print)
         for name, facts in workers.items():
             offers = frozenset(facts.get("offers", ()))
             there = set(facts.get("environments", ()))

@@ -116,7 +116,7 @@ class Project:
     def run(
         self, session: Session, work: list[Work], advance: Callable[[Record], None] = lambda _: None, repeat: int = 1
     ) -> list[Work]:
-        progress = Progress(talk=self.told.append, advance=advance)
+        progress = Progress(log=self.told.append, advance=advance)
         settings = Settings(PackageWords(index=self.index), patience_s=100)
         options = RunOptions(repeat=repeat)
         return ClusterRunner(session, settings, self.results, options, progress).run(work)

@@ -1,6 +1,6 @@
 """The `pt2bugs` command: parse, call, print.
 
-stdout is data, stderr is progress and talk. Exit 0: all as expected, 1: something is not, 2: bad usage or
+stdout is data, stderr is progress and messages. Exit 0: all as expected, 1: something is not, 2: bad usage or
 input, 3: nothing selected. Only the module of the command asked for is imported, so that `list` starts
 without pandas.
 """

@@ -172,7 +172,7 @@ class Bisection:
         store: Store,
         options: RunOptions,
         progress: Callable[[], AbstractContextManager[Progress]],
-        talk: Callable[[str], None],
+        log: Callable[[str], None],
         new_runner: NewRunner = Runner,
     ) -> None:
         """Run what is missing, until nothing is open that running could answer.
@@ -186,7 +186,7 @@ class Bisection:
         """
         try:
             while chosen := choose((history.search for history in self.histories), at_once=2) or self._unsure():
-                talk(self._describe_round(chosen))
+                log(self._describe_round(chosen))
                 with progress() as shown:
                     self._probe(chosen, store, options, shown, new_runner)
         finally:

@@ -20,7 +20,7 @@ from pt2bugs.cluster.connection import ClusterError
 from pt2bugs.cluster.ledger import Attempt, Ledger, Owed
 from pt2bugs.cluster.plan import Plan, Settings
 from pt2bugs.cluster.session import GPU, Happening, Session, Worker
-from pt2bugs.cluster.task import LINE, READY, TALK, Answer
+from pt2bugs.cluster.task import LINE, LOG, READY, Answer
 from pt2bugs.engine.facts import EnvironmentFacts
 from pt2bugs.results.matrix import Results
 from pt2bugs.results.record import Record, new_record
@@ -108,7 +108,7 @@ class ClusterRunner:
                 self._resting.clear()
                 self._hand_out()
                 if not self._attempts:
-                    self.progress.talk(f"waiting for a worker: {self._what_is_missing()}")
+                    self.progress.log(f"waiting for a worker: {self._what_is_missing()}")
             elif time.monotonic() - waiting_since > self.settings.patience_s:
                 self._give_up()
                 return
@@ -130,7 +130,7 @@ class ClusterRunner:
                 self._seats.update(dict.fromkeys(self._plan.seat(worker)))
                 self._plan.put_stranded()
                 self._resting.clear()
-        elif one.kind == "event" and one.value[0] == TALK:
+        elif one.kind == "event" and one.value[0] == LOG:
             self._tell(one)
         elif one.kind == "event" and one.value[0] == READY:
             if (attempt := self._attempts.get(one.name)) and (worker := self._worker_of(attempt)):
@@ -147,7 +147,7 @@ class ClusterRunner:
         worker = self._worker_of(attempt) if attempt is not None else None
         if worker is not None and (worker.site, one.value[2]) not in self._told:
             self._told.add((worker.site, one.value[2]))
-            self.progress.talk(f"worker {worker}: {one.value[2]}")
+            self.progress.log(f"worker {worker}: {one.value[2]}")
 
     def _hand_out(self) -> None:
         """Give every free seat a batch. One that there is nothing for rests until something is queued anew."""
@@ -256,7 +256,7 @@ class ClusterRunner:
         environment = self._plan.environment(attempt.work)
         if (worker.site, environment) not in self._unfit:
             self._unfit.add((worker.site, environment))
-            self.progress.talk(f"worker {worker}: {attempt.work.target} fails there, others take it: {words}")
+            self.progress.log(f"worker {worker}: {attempt.work.target} fails there, others take it: {words}")
         for one in self.session.workers.values():
             for seat in one.seat_names():
                 # A seat that is at work comes to its own end.
@@ -278,7 +278,7 @@ class ClusterRunner:
 
     def _fail(self, work: Work, words: str) -> None:
         if not work.failure:
-            self.progress.talk(f"{work.target}: {words}")
+            self.progress.log(f"{work.target}: {words}")
         work.failure = words
 
     # --- workers that go --------------------------------------------------------------------------------
@@ -290,7 +290,7 @@ class ClusterRunner:
             attempt = self._seats[seat]
             if attempt is not None:
                 left = attempt.unfinished(self._ledger.answered)
-                self.progress.talk(f"worker {seat.rpartition('#')[0]} was lost; {len(left)} cells go to others")
+                self.progress.log(f"worker {seat.rpartition('#')[0]} was lost; {len(left)} cells go to others")
                 self._cancel([self._futures[attempt.name]])
                 self._forget(attempt)
                 if left:

@@ -74,7 +74,7 @@ class Session:
 
     client: Client
     where: str
-    talk: Callable[[str], None]
+    log: Callable[[str], None]
     workers: dict[str, Worker] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
     pythons: frozenset[str] = frozenset()
@@ -195,7 +195,7 @@ class Session:
         """Leave a worker out from now on, and say so."""
         name = str(self.workers.pop(address, address))
         self.refused[address] = why
-        self.talk(f"worker {name} takes no part: {why}")
+        self.log(f"worker {name} takes no part: {why}")
 
     def roll_call(self, wait_s: float, pythons: Iterable[str] = ()) -> None:
         """Have everybody who is there say who it is and which of these Pythons it has, and wait so long at most.
@@ -226,17 +226,17 @@ def _why_unnamed(error: BaseException) -> str:
 
 
 @contextlib.contextmanager
-def open_session(where: str, talk: Callable[[str], None]) -> Iterator[Session]:
+def open_session(where: str, log: Callable[[str], None]) -> Iterator[Session]:
     """A session with the scheduler that ``--cluster`` names.
 
     Raises:
         ClusterError: there is none.
     """
     with connected(where) as client:
-        session = Session(client, where, talk)
+        session = Session(client, where, log)
         session.start()
         if link := _dashboard(client, where):
-            talk(f"dashboard: {link}")
+            log(f"dashboard: {link}")
         yield session
 
 

@@ -14,7 +14,7 @@ from pt2bugs.engine.backend import BackendSetup
 from pt2bugs.envs.environment import Key
 from pt2bugs.run.schedule import RunOptions
 
-LINE, TALK, READY = "line", "talk", "ready"
+LINE, LOG, READY = "line", "log", "ready"
 """Kinds of events that a worker sends while a task runs."""
 
 

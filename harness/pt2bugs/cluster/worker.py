@@ -20,7 +20,7 @@ from pt2bugs.case.header import parse_case
 from pt2bugs.case.model import Case, CaseError
 from pt2bugs.cluster.engines import Engines
 from pt2bugs.cluster.host import site, this_host
-from pt2bugs.cluster.task import LINE, READY, TALK, Answer, CaseFile, PackageWords, Task, code_hash
+from pt2bugs.cluster.task import LINE, LOG, READY, Answer, CaseFile, PackageWords, Task, code_hash
 from pt2bugs.envs.environment import EnvironmentFailure
 from pt2bugs.envs.machine import has_python
 from pt2bugs.envs.sources import Sources, sources
@@ -100,7 +100,7 @@ def run_task(task: Task) -> Answer:
 
 
 def _open(task: Task, store: Store, post: _Post, stack: contextlib.ExitStack) -> Measuring:
-    environment = store.create(task.key, post.talk, _engines.keys())
+    environment = store.create(task.key, post.log, _engines.keys())
     stack.enter_context(store.using(environment))
     target = Target(task.key, setup=task.setup)
     return new_measuring(environment.python, target, task.options, task.run_id, task.pairs, keeps_python_path=False)
@@ -148,8 +148,8 @@ class _Post:
         """The environment is there."""
         self._send(READY, 0, "")
 
-    def talk(self, text: str) -> None:
-        self._send(TALK, 0, text)
+    def log(self, text: str) -> None:
+        self._send(LOG, 0, text)
 
     def _send(self, kind: str, number: int, value: bytes | str) -> None:
         self._worker.log_event(self._task.topic, (self._task.attempt, kind, number, value))

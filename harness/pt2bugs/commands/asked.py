@@ -95,9 +95,9 @@ def asked(options: MatrixOptions) -> Asked:
 
 
 def on_this_machine(
-    work: Sequence[Work], device: Sequence[str], cluster: str | None, talk: Callable[[str], None] = say
+    work: Sequence[Work], device: Sequence[str], cluster: str | None, log: Callable[[str], None] = say
 ) -> Sequence[Work]:
-    """Without the cells on devices that are not here, where none were asked for; `talk` hears how many those are.
+    """Without the cells on devices that are not here, where none were asked for; `log` is told how many those are.
 
     It comes after the division into shards, which is the same on all machines.
 
@@ -108,7 +108,7 @@ def on_this_machine(
         return work
     left, absent = without_absent(work)
     for words in told(absent):
-        talk(words)
+        log(words)
     return left
 
 

@@ -1,4 +1,4 @@
-"""What the commands print: data on stdout, talk on stderr."""
+"""What the commands print: data on stdout, progress and messages on stderr."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def say(text: str) -> None:
-    """Talk to the user, on stderr."""
+    """Tell the user something, on stderr."""
     print(text, file=sys.stderr, flush=True)
 
 

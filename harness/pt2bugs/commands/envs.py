@@ -68,7 +68,7 @@ def _collect(store: Store, options: Options) -> int:
         left = store.total() - sum(freed for _, freed in found)
         say(f"{len(found)} environments would go; {format_size(left)} would be left of {format_size(store.budget)}")
         return OK
-    removed = store.collect(store.budget, talk=say)
+    removed = store.collect(store.budget, log=say)
     say(f"removed {len(removed)} environments; {format_size(store.total())} left")
     return OK
 

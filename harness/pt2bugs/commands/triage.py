@@ -109,7 +109,7 @@ def _triage(options: Options, interpreters: _Interpreters) -> int:
         compare_output=options.compare_output,
         drop_unused_imports=options.drop_unused_imports,
         skip=frozenset(options.skip),
-        talk=say,
+        log=say,
         warn=warn,
     )
     try:

@@ -48,7 +48,7 @@ class Store:
         # Its Python is a link to one that may have been uninstalled since.
         return found if (found.path / MARKER).exists() and os.access(found.python, os.X_OK) else None
 
-    def create(self, key: Key, talk: Callable[[str], None] = lambda _: None, keep: Iterable[Key] = ()) -> Environment:
+    def create(self, key: Key, log: Callable[[str], None] = lambda _: None, keep: Iterable[Key] = ()) -> Environment:
         """The environment, made if it is not there; then others make room for it, as the budget asks.
 
         `keep` are environments that stay whatever the budget says.
@@ -61,13 +61,13 @@ class Store:
             with _locked(self.home / f"{key.folder}.lock"):
                 is_new = (found := self.find(key)) is None
                 if found is None:
-                    self._tell_budget(talk)
-                    talk(f"installing {key}")
+                    self._tell_budget(log)
+                    log(f"installing {key}")
                     found = self._install(key)
                 os.utime(found.path / MARKER)
             # What the disk holds in all is at hand, and no less than what the environments take of it.
             if is_new and shutil.disk_usage(self.home).used > self.budget and self.total() > self.budget:
-                self.collect(self.budget, [key, *keep], talk)
+                self.collect(self.budget, [key, *keep], log)
         except FileError as error:
             raise EnvironmentFailure(str(error)) from None
         except OSError as error:
@@ -83,12 +83,12 @@ class Store:
         there = next(folder for folder in (self.home, *self.home.parents) if folder.exists())
         return shutil.disk_usage(there).total // 2
 
-    def _tell_budget(self, talk: Callable[[str], None]) -> None:
+    def _tell_budget(self, log: Callable[[str], None]) -> None:
         if self._has_told_budget:
             return
         self._has_told_budget = True
         why = "" if self._budget is not None else ", half of the disk"
-        talk(
+        log(
             f"environments may take {format_size(self.budget)} together{why}; the least recently used make room "
             "(--budget SIZE)"
         )
@@ -227,7 +227,7 @@ class Store:
         return not os.environ.get("UV_CACHE_DIR")
 
     def collect(
-        self, budget: int, keep: Iterable[Key] = (), talk: Callable[[str], None] = lambda _: None
+        self, budget: int, keep: Iterable[Key] = (), log: Callable[[str], None] = lambda _: None
     ) -> list[Environment]:
         """Remove least recently used environments until everything fits the budget, in bytes.
 
@@ -243,7 +243,7 @@ class Store:
             if environment.key in kept:
                 continue
             if self._remove(environment):
-                talk(f"removed {environment.key}")
+                log(f"removed {environment.key}")
                 removed.append(environment)
                 self._prune_cache()
         return removed

@@ -1,4 +1,4 @@
-"""Progress of long work: a live bar on a terminal, nothing but the talk in a pipe."""
+"""Progress of long work: a live bar on a terminal, nothing but the messages in a pipe."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pt2bugs.run.runner import Progress
 def progress_of_cells() -> Iterator[Progress]:
     """Counts cells as they finish, on stderr."""
     if not sys.stderr.isatty():
-        yield Progress(talk=lambda text: print(text, file=sys.stderr, flush=True))
+        yield Progress(log=lambda text: print(text, file=sys.stderr, flush=True))
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -39,7 +39,7 @@ def progress_of_cells() -> Iterator[Progress]:
             bar.update(task, advance=1, description=text)
 
         yield Progress(
-            talk=lambda text: console.print(text, highlight=False, markup=False),
+            log=lambda text: console.print(text, highlight=False, markup=False),
             total=lambda count: bar.update(task, total=count),
             advance=advance,
         )

@@ -38,7 +38,7 @@ from pt2bugs.run.schedule import CellQueue, RunOptions, Target, Work
 class Progress:
     """What a run says; called from several threads, one at a time."""
 
-    talk: Callable[[str], None] = lambda _: None
+    log: Callable[[str], None] = lambda _: None
     total: Callable[[int], None] = lambda _: None
     advance: Callable[[Record], None] = lambda _: None
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -128,11 +128,11 @@ class Runner:
             return None
         try:
             self._needed.add(work.target.key)
-            return self.store.create(work.target.key, self.talk, tuple(self._needed))
+            return self.store.create(work.target.key, self.log, tuple(self._needed))
         except EnvironmentFailure as error:
             if not self._stopping.is_set():
                 work.failure = str(error)
-                self.talk(f"{work.target}: {error}")
+                self.log(f"{work.target}: {error}")
             return None
 
     def _job(self, number: int, environments: list[_EnvironmentRun]) -> None:
@@ -169,10 +169,10 @@ class Runner:
         """The journal that a line of an environment goes to."""
         return journal_path(self.results, self._cases.get(record["case"]), target, record)
 
-    def talk(self, text: str) -> None:
+    def log(self, text: str) -> None:
         """Say something to the user."""
         with self.progress.lock:
-            self.progress.talk(text)
+            self.progress.log(text)
 
     def tell_removed(self, names: tuple[str, ...]) -> None:
         """Say once which of the user's variables the cells do not get."""
@@ -180,7 +180,7 @@ class Runner:
             is_news = names and not self._has_told_removed
             self._has_told_removed |= bool(names)
         if is_news:
-            self.talk(f"kept from the cells, as they change what a compiler does: {', '.join(names)}")
+            self.log(f"kept from the cells, as they change what a compiler does: {', '.join(names)}")
 
     def add(self, record: Record, *, final: bool) -> None:
         """Take a line that is in the journal into account."""
@@ -294,7 +294,7 @@ class _EnvironmentRun:
             is_news = not self.work.failure
             self.work.failure = words
         if is_news:
-            self._runner.talk(f"{self.work.target}: {words}")
+            self._runner.log(f"{self.work.target}: {words}")
 
     def _record_failure(self) -> None:
         """An environment that cannot be made is an error of all its cells."""

@@ -75,7 +75,7 @@ def gather(
     ladder: Ladder,
     folder: Path,
     budget: Budget,
-    talk: Callable[[str], None],
+    log: Callable[[str], None],
 ) -> tuple[list[Path], list[str]]:
     """Make the runs that the class asks for, and keep what they leave.
 
@@ -94,7 +94,7 @@ def gather(
         if budget.is_over:
             missing.append(f"{plan.name}: the budget was spent")
             continue
-        talk(f"artifacts: {plan.name}")
+        log(f"artifacts: {plan.name}")
         with tempfile.TemporaryDirectory(prefix="pt2bugs-artifacts-") as scratch:
             env = {name: value.replace("@", scratch) for name, value in plan.env.items()}
             trial = lab.run(program.path, redirect, env=env, fresh=True)
@@ -104,7 +104,7 @@ def gather(
             if plan.name == "minifier":
                 if not _launchers(Path(scratch)) and env[REPRO_AFTER] == "aot" and not budget.is_over:
                     # The passes that Inductor runs before it compiles a graph are outside of what "aot" watches.
-                    talk(f"artifacts: {plan.name}, after Dynamo")
+                    log(f"artifacts: {plan.name}, after Dynamo")
                     trial = lab.run(program.path, redirect, env={**env, REPRO_AFTER: "dynamo"}, fresh=True)
                 _run_launchers(lab, Path(scratch))
                 settle_repro(Path(scratch))

@@ -24,7 +24,7 @@ SINCE = Version("2.6")
 _ALL = 10**6
 
 
-def narrow(lab: Laboratory, program: Program, found: Reproduction, ladder: Ladder, talk: Callable[[str], None]) -> None:
+def narrow(lab: Laboratory, program: Program, found: Reproduction, ladder: Ladder, log: Callable[[str], None]) -> None:
     """Name the subsystem and its application in `ladder`, or say there why it cannot be named.
 
     Raises:
@@ -54,7 +54,7 @@ def narrow(lab: Laboratory, program: Program, found: Reproduction, ladder: Ladde
         if lab.budget.is_over:
             ladder.why_no_pass = "the budget was spent"
             return
-        talk(f"torch's bisector: {subsystem}")
+        log(f"torch's bisector: {subsystem}")
         without, trial = run(subsystem, -1)
         if without or trial.outcome is not Outcome.PASS:
             continue

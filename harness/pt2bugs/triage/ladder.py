@@ -118,7 +118,7 @@ class Ladder:
         return None
 
 
-Talk = Callable[[str], None]
+Log = Callable[[str], None]
 
 
 class Climber:
@@ -129,9 +129,9 @@ class Climber:
     """
 
     def __init__(
-        self, lab: Laboratory, program: Program, found: Reproduction, talk: Talk, *, inside: bool = True
+        self, lab: Laboratory, program: Program, found: Reproduction, log: Log, *, inside: bool = True
     ) -> None:
-        self._lab, self._program, self._found, self._talk = lab, program, found, talk
+        self._lab, self._program, self._found, self._log = lab, program, found, log
         self._inside = inside
         self._budget = lab.budget.share(BUDGET_PART)
         self._is_cut_short = False
@@ -294,7 +294,7 @@ class Climber:
             self._is_cut_short = True
             self._skip(rung, "its share of the budget was spent")
             return self.ladder.steps[-1]
-        self._talk(f"ladder: {rung}")
+        self._log(f"ladder: {rung}")
         found = self._found
         for _ in range(self._repeats()):
             trial = self._lab.run(

@@ -112,7 +112,7 @@ def minimize(
     ladder: Ladder,
     folder: Path,
     budget: Budget,
-    talk: Callable[[str], None],
+    log: Callable[[str], None],
 ) -> Minimized:
     """Reduce the program as far as the budget goes; what was reached at its end counts.
 
@@ -139,7 +139,7 @@ def minimize(
             return False
         if len(source) <= size:
             best, size = source, len(source)
-            talk(f"minimize: {lines_of_code(best)} of {before} lines, {asks.tries} programs tried")
+            log(f"minimize: {lines_of_code(best)} of {before} lines, {asks.tries} programs tried")
         return True
 
     why_not = ""

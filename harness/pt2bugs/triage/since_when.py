@@ -131,7 +131,7 @@ def since_when(
     names: Sequence[str],
     python_of: PythonOf,
     budget: Budget,
-    talk: Callable[[str], None],
+    log: Callable[[str], None],
     *,
     argv: Sequence[str] = (),
     timeout_s: float = 120.0,
@@ -147,7 +147,7 @@ def since_when(
 
     def probe(name: str) -> Answer:
         if name not in found.answers:
-            talk(f"torch {name}")
+            log(f"torch {name}")
             asked = ask(name)
             found.answers[name] = asked if counts_caught else _own(asked)
         return found.answers[name]

@@ -62,7 +62,7 @@ def verify(
     folder: Path,
     python: Path,
     cases: Sequence[Path],
-    talk: Callable[[str], None],
+    log: Callable[[str], None],
     *,
     minutes: float = 15.0,
     timeout_s: float = 120.0,
@@ -89,10 +89,10 @@ def verify(
             if budget.is_over:
                 found.verdicts.append(Verdict(name, UNKNOWN, "the budget was spent"))
                 continue
-            talk(f"verify: {name}")
+            log(f"verify: {name}")
             found.verdicts.append(_judge(name, run(lab), identity))
     if component := result["component"]:
-        _neighbours(found, component, python, cases, budget, talk)
+        _neighbours(found, component, python, cases, budget, log)
     return found
 
 
@@ -143,7 +143,7 @@ def _neighbours(
     python: Path,
     roots: Sequence[Path],
     budget: Budget,
-    talk: Callable[[str], None],
+    log: Callable[[str], None],
 ) -> None:
     """Run the cases of the component as the matrix does, and note those whose verdict is not as documented."""
     cases = [case for case in load_cases(roots, lambda _: None) if case.component == component and not case.extra]
@@ -154,9 +154,9 @@ def _neighbours(
         measuring = Measuring(engine, MeasureOptions(run_id=new_run_id()))
         for number, cell in enumerate(cells, 1):
             if budget.is_over:
-                talk(f"verify: the budget was spent after {found.neighbours} of {len(cells)} neighbours")
+                log(f"verify: the budget was spent after {found.neighbours} of {len(cells)} neighbours")
                 return
-            talk(f"verify: neighbour {number} of {len(cells)}, {cell.case.id}")
+            log(f"verify: neighbour {number} of {len(cells)}, {cell.case.id}")
             for measured in measuring.measure(cell, worker):
                 if measured.final:
                     found.neighbours += 1

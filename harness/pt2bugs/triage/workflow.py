@@ -54,7 +54,7 @@ class Settings:
     compare_output: bool = False
     drop_unused_imports: bool = False
     skip: frozenset[str] = frozenset()
-    talk: Callable[[str], None] = field(default=lambda _: None)
+    log: Callable[[str], None] = field(default=lambda _: None)
     warn: Callable[[str], None] = field(default=lambda _: None)
 
 
@@ -75,7 +75,7 @@ def triage(program: Program, settings: Settings) -> Triage:
         if len(settings.releases) > 1:
             release, found_in = _search(program, settings, budget)
         with laboratory(settings.python_of(release), budget, settings.timeout_s, settings.argv) as lab:
-            settings.talk("reproduce")
+            settings.log("reproduce")
             found = reproduce(lab, program, settings.times, compare_output=settings.compare_output)
             result = Triage(program.name, lab.torch, found, releases=found_in)
             result.notes += [
@@ -114,7 +114,7 @@ def _search(program: Program, settings: Settings, budget: Budget) -> tuple[str, 
         settings.releases,
         settings.python_of,
         budget.share(0.5),
-        settings.talk,
+        settings.log,
         argv=settings.argv,
         timeout_s=settings.timeout_s,
         compare_output=settings.compare_output,
@@ -125,10 +125,10 @@ def _search(program: Program, settings: Settings, budget: Budget) -> tuple[str, 
 
 
 def _examine(lab: Laboratory, program: Program, result: Triage, settings: Settings, budget: Budget) -> None:
-    found, talk = result.found, settings.talk
-    climber = Climber(lab, program, found, talk)
+    found, log = result.found, settings.log
+    climber = Climber(lab, program, found, log)
     result.ladder = climber.climb()
-    narrow(lab, program, found, result.ladder, talk)
+    narrow(lab, program, found, result.ladder, log)
     climber.climb_without_decomposition(operator_of(found, result.ladder))
     result.said = classify(program, found, result.ladder)
     result.known = known_bugs(found, lab.torch, settings.cases, settings.results, settings.warn)
@@ -140,7 +140,7 @@ def _examine(lab: Laboratory, program: Program, result: Triage, settings: Settin
     with tempfile.TemporaryDirectory(prefix="pt2bugs-triage-") as scratch:
         source, shown, open_ = _minimized(lab, program, result, settings, budget, Path(scratch))
         _write(program, source, result, settings.folder)
-        talk("hand over: case and unit test")
+        log("hand over: case and unit test")
         result.versions = versions(lab, Path(scratch))
         bug_in = result.releases.specifier if result.releases is not None else ""
         result.handed = hand_over(
@@ -164,7 +164,7 @@ def _examine(lab: Laboratory, program: Program, result: Triage, settings: Settin
 def _gather(lab: Laboratory, program: Program, result: Triage, settings: Settings, budget: Budget) -> None:
     if "artifacts" not in settings.skip and result.said is not None:
         folder = settings.folder / "artifacts"
-        result.artifacts, missing = gather(lab, program, result.said, result.ladder, folder, budget, settings.talk)
+        result.artifacts, missing = gather(lab, program, result.said, result.ladder, folder, budget, settings.log)
         result.notes += [f"no artifact {words}" for words in missing]
 
 
@@ -183,7 +183,7 @@ def _minimized(
     if "minimize" in settings.skip:
         return program.source, found, program
     share = budget.share(MINIMIZE_PART)
-    small = minimize(lab, program, found, result.ladder, scratch, share, settings.talk)
+    small = minimize(lab, program, found, result.ladder, scratch, share, settings.log)
     if before is not program:
         small = replace(small, lines_before=lines_of_code(before.source))
     result.minimized = small
