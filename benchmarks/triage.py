@@ -155,12 +155,12 @@ def triage(lab: Laboratory, case: Case, check_name: str, backend: str) -> dict[s
                 break
         answer |= {"backend": asked, "outcome": str(found.outcome), "message": found.identity.message[:200]}
         ladder = Climber(lab, program, found, lambda _: None, inside=False).climb()
-        said = classify(program, found, ladder)
+        classification = classify(program, found, ladder)
         return answer | {
             "first_failing": ladder.first_failing,
-            "class": said.symptom,
-            "said": said.component,
-            "why": said.why,
+            "class": classification.symptom,
+            "said": classification.component,
+            "why": classification.why,
             "narrower": narrower(ladder),
             "ladder": {step.rung: f"{step.identity.outcome}{' same' if step.same else ''}" for step in ladder.steps},
         }

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from pt2bugs.cli import main
-from report_project import RELEASES, places, write_project
+from report_project import RELEASES, folder_options, write_project
 from seeded import write_case, write_journal
 
 BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
@@ -95,7 +95,7 @@ def write_browsed(folder: Path) -> Path:
     journal = folder / "results" / "journal" / "pytorch_5.jsonl"
     record = {**json.loads(journal.read_text()), "device": "cuda", "backend": "eager"}
     journal.write_text(json.dumps(record) + "\n")
-    assert main(["report", "-o", str(folder / "site"), *places(folder)]) == 0
+    assert main(["report", "-o", str(folder / "site"), *folder_options(folder)]) == 0
     return folder
 
 

@@ -46,7 +46,7 @@ def write_project(folder: Path) -> None:
         write_backend_lines(folder, folder / "cases", name, dict(zip(BACKEND_ROWS, seen, strict=True)), *extras)
 
 
-def places(folder: Path) -> list[str]:
+def folder_options(folder: Path) -> list[str]:
     return ["--cases", str(folder / "cases"), "--results", str(folder / "results")]
 
 

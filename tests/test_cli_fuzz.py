@@ -39,7 +39,7 @@ WORDS = (
     "a\tb", "\u202eabc", "\udc80", "\u0000", "\xe9", "\U0001f525", "%s%n", "{0}", "$(id)", "x" * 300, "x" * 5000,
 )  # fmt: skip
 """Values of options, and cases."""
-PLACES = (
+PATHS = (
     "cases", "results", "results/journal", "results/journal/pytorch_1.jsonl", "cases/dynamo/pytorch_1.py", "out",
     "new/out", "file", "file/below", "folder", "pipe", "loop", "nowhere", "binary", "empty.py", "script.py",
     "trace.txt", "locked",
@@ -125,7 +125,7 @@ CHOICES = {
     if action.choices
     for option in action.option_strings
 }
-VALUES = st.sampled_from(WORDS) | st.sampled_from(PLACES) | st.text(max_size=6)
+VALUES = st.sampled_from(WORDS) | st.sampled_from(PATHS) | st.text(max_size=6)
 
 
 @st.composite

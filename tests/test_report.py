@@ -15,14 +15,14 @@ from pt2bugs.cli import main
 from pt2bugs.report.site import reflowed
 from pt2bugs.report.style import OUTCOME_LETTERS, STYLES
 from pt2bugs.results.matrix import backend_folder
-from report_project import HOSTILE, HOSTILE_ISSUE, RELEASES, ROWS, find, line_of, places, text_of, write_project
+from report_project import HOSTILE, HOSTILE_ISSUE, RELEASES, ROWS, find, folder_options, line_of, text_of, write_project
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("project")
     write_project(folder)
-    assert main(["report", "-o", str(folder / "site"), *places(folder)]) == 0
+    assert main(["report", "-o", str(folder / "site"), *folder_options(folder)]) == 0
     return folder
 
 
@@ -90,7 +90,7 @@ def letters(page: Element) -> dict[str, list[str]]:
 
 
 def test_the_matrix_is_that_of_the_export(project: Path, pages: dict[str, Element]) -> None:
-    assert main(["export", "--format", "csv", "-o", str(project / "matrix.csv"), *places(project)]) == 0
+    assert main(["export", "--format", "csv", "-o", str(project / "matrix.csv"), *folder_options(project)]) == 0
     matrix = pd.read_csv(project / "matrix.csv", keep_default_na=False)
     by_value = {**{name: style.letter.strip() for name, style in STYLES.items()}}
     by_value |= {f"xfail:{outcome}": letter for outcome, letter in OUTCOME_LETTERS.items()}
@@ -123,7 +123,7 @@ def test_counts_add_up(pages: dict[str, Element]) -> None:
 def test_a_history_has_the_transitions_of_bisect(
     project: Path, pages: dict[str, Element], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    main(["bisect", "--torch", "all", "--thorough", "--offline", "--json", *places(project)])
+    main(["bisect", "--torch", "all", "--thorough", "--offline", "--json", *folder_options(project)])
     answers = json.loads(capsys.readouterr().out)["answers"]
     assert sum(len(answer["transitions"]) for answer in answers) == 4
     for answer in answers:
@@ -149,7 +149,7 @@ def test_a_transition_names_what_cannot_say_and_links_the_commits(pages: dict[st
 def test_the_newest_release_is_compared_as_compare_does(
     project: Path, pages: dict[str, Element], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    main(["compare", *RELEASES[-2:], "--offline", *places(project)])
+    main(["compare", *RELEASES[-2:], "--offline", *folder_options(project)])
     (told,) = (line for line in capsys.readouterr().err.splitlines() if " -> " in line)
     counts = told.rpartition(": ")[2].split(", ")
     shown = [text_of(one) for one in pages["index.html"].iter("span") if one.get("class") == "count"]
@@ -190,7 +190,7 @@ def test_the_command_of_a_cell_is_one(
     found = re.search(r"pt2bugs (run .*--rerun)", cell)
     assert found
     # Nothing is run: the index does not answer.
-    words = [*found[1].split(), *places(project), "--index", "http://127.0.0.1:9/"]
+    words = [*found[1].split(), *folder_options(project), "--index", "http://127.0.0.1:9/"]
     assert main(words) == 2
     assert "package index cannot be asked" in capsys.readouterr().err
 
@@ -206,25 +206,25 @@ def test_no_path_of_the_machine(project: Path) -> None:
 
 
 def test_same_results_same_bytes(project: Path, tmp_path: Path) -> None:
-    assert main(["report", "-o", str(tmp_path), *places(project)]) == 0
+    assert main(["report", "-o", str(tmp_path), *folder_options(project)]) == 0
     for path in tmp_path.rglob("*.*"):
         assert path.read_bytes() == (project / "site" / path.relative_to(tmp_path)).read_bytes()
 
 
 def test_pages_of_cases_that_are_gone_go_too(project: Path, tmp_path: Path) -> None:
-    assert main(["report", "-o", str(tmp_path), *places(project)]) == 0
+    assert main(["report", "-o", str(tmp_path), *folder_options(project)]) == 0
     own = tmp_path / "case" / "notes.html"
     own.write_text("<!DOCTYPE html><title>mine</title>")
-    assert main(["report", "pytorch_1", "-o", str(tmp_path), *places(project)]) == 0
+    assert main(["report", "pytorch_1", "-o", str(tmp_path), *folder_options(project)]) == 0
     assert sorted(path.name for path in (tmp_path / "case").iterdir()) == ["notes.html", "pytorch_1.html"]
 
 
 def test_bad_input(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "file"
     file.write_text("mine")
-    assert main(["report", "-o", str(file), *places(project)]) == 2
+    assert main(["report", "-o", str(file), *folder_options(project)]) == 2
     assert file.read_text() == "mine"
-    assert main(["report", "pytorch_9", "-o", str(tmp_path / "site"), *places(project)]) == 3
+    assert main(["report", "pytorch_9", "-o", str(tmp_path / "site"), *folder_options(project)]) == 3
     err = capsys.readouterr().err
     assert "Traceback" not in err
     assert "nothing to report" in err
@@ -270,14 +270,14 @@ def test_backends_are_told_apart_from_the_layers_above(
     assert again in text_of(one)
     assert "pt2bugs backend mine --torch 2.13.0 --with mine==1.0" in text_of(pages["backend/mine.html"])
     # The command says the same.
-    main(["backend", "mine", "--with", "mine==1.0", "--offline", "--json", *places(project)])
+    main(["backend", "mine", "--with", "mine==1.0", "--offline", "--json", *folder_options(project)])
     groups = json.loads(capsys.readouterr().out)["groups"]
     assert [str(count) for count in groups.values()] == rows[0][2:]
 
 
 def test_the_data_of_the_page_is_that_of_the_export(project: Path) -> None:
     for name, file in (("csv", "matrix.csv"), ("cells", "cells.csv")):
-        assert main(["export", "--format", name, "-o", str(project / file), *places(project)]) == 0
+        assert main(["export", "--format", name, "-o", str(project / file), *folder_options(project)]) == 0
         assert (project / file).read_bytes() == (project / "site" / "data" / file).read_bytes()
 
 
@@ -292,7 +292,7 @@ def test_filters_of_the_command(project: Path, tmp_path: Path, capsys: pytest.Ca
         "latest",
         "--verdict",
         "flaky",
-        *places(project),
+        *folder_options(project),
     ]
     assert main(words) == 3, "flaky only in 2.9.1"
     words[words.index("2.10")] = "2.9"

@@ -10,7 +10,7 @@ import pytest
 from browser import ALL, Open, arrive, choose, click, js, needs_browser
 from pt2bugs.bisect.compare import Change
 from pt2bugs.cli import main
-from report_project import HOSTILE, RELEASES, places
+from report_project import HOSTILE, RELEASES, folder_options
 
 pytestmark = needs_browser
 
@@ -30,7 +30,7 @@ def test_two_releases_are_compared_as_compare_does(
     browser = visit("compare.html")
     assert js(browser, "location.search") == "?a=2.10.0&b=2.13.0", "the newest step to begin with"
     for before, after in permutations(RELEASES, 2):
-        main(["compare", before, after, "--offline", "--json", *places(browsed)])
+        main(["compare", before, after, "--offline", "--json", *folder_options(browsed)])
         expected = {
             f"{one['case']}::{one['check']}[{one['device']}-{one['backend']}]": one["change"]
             for one in json.loads(capsys.readouterr().out)

@@ -10,7 +10,7 @@ import html5lib
 import pytest
 from pt2bugs.cli import main
 from pt2bugs.results.record import KEYS
-from report_project import line_of, places, text_of
+from report_project import folder_options, line_of, text_of
 from seeded import BUG, write_case, write_journal
 
 
@@ -22,7 +22,7 @@ def test_the_newest_python_shows_and_the_others_are_told(tmp_path: Path) -> None
     assert set(line) == set(KEYS)
     other = {**line, "python": "3.12.1", "outcome": "pass", "signal": "", "message": ""}
     journal.write_text("".join(json.dumps(one) + "\n" for one in (line, other)))
-    assert main(["report", "-o", str(tmp_path / "site"), *places(tmp_path)]) == 0
+    assert main(["report", "-o", str(tmp_path / "site"), *folder_options(tmp_path)]) == 0
     page = html5lib.parse((tmp_path / "site" / "case" / "pytorch_1.html").read_text(), namespaceHTMLElements=False)
     cells = [" ".join(text_of(one.find("summary")).split()) for one in page.iter("details")]
     assert cells[0].endswith("torch 2.9.1: xpass (pass)")
@@ -33,7 +33,7 @@ def test_guards_are_no_bugs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     for name, guard in (("bug", False), ("guard", True)):
         path = write_case(tmp_path, name, bugs=[] if guard else [BUG], guard=guard)
         write_journal(tmp_path, path, {"2.9.1": "." if guard else "B", "2.10.0": "."})
-    assert main(["report", "-o", str(tmp_path / "site"), *places(tmp_path)]) == 0
+    assert main(["report", "-o", str(tmp_path / "site"), *folder_options(tmp_path)]) == 0
     assert "1 bugs and 1 guards, 2 checks x 2 torch releases" in capsys.readouterr().err
     page = html5lib.parse((tmp_path / "site" / "index.html").read_text(), namespaceHTMLElements=False)
     numbers = {
@@ -49,7 +49,7 @@ def test_guards_are_no_bugs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 def test_equal_neighbours_are_one_line(tmp_path: Path) -> None:
     releases = ("2.7.1", "2.8.0", "2.9.1", "2.10.0", "2.11.0")
     write_journal(tmp_path, write_case(tmp_path, "pytorch_1"), dict(zip(releases, "BBF..", strict=True)))
-    assert main(["report", "-o", str(tmp_path / "site"), *places(tmp_path)]) == 0
+    assert main(["report", "-o", str(tmp_path / "site"), *folder_options(tmp_path)]) == 0
     page = html5lib.parse((tmp_path / "site" / "case" / "pytorch_1.html").read_text(), namespaceHTMLElements=False)
     heads = [" ".join(text_of(one.find("summary")).split()) for one in page.iter("details")]
     assert [head.partition(": ")[0] for head in heads] == [
@@ -63,7 +63,7 @@ def test_lives_and_trends(tmp_path: Path) -> None:
     releases = ("2.8.0", "2.9.1", "2.10.0", "2.11.0")
     for name, letters in {"gone": "BB..", "open": "..BB", "back": "B.B.", "never": "...."}.items():
         write_journal(tmp_path, write_case(tmp_path, name), dict(zip(releases, letters, strict=True)))
-    assert main(["report", "-o", str(tmp_path / "site"), *places(tmp_path)]) == 0
+    assert main(["report", "-o", str(tmp_path / "site"), *folder_options(tmp_path)]) == 0
     lives = {one["case"]: one for one in json.loads((tmp_path / "site" / "data" / "lives.json").read_text())}
     assert lives["gone"]["open_in"] == ["2.8.0", "2.9.1"]
     assert (lives["gone"]["introduced"], lives["gone"]["fixed"], lives["gone"]["open"]) == ([], ["2.10.0"], False)
@@ -81,18 +81,18 @@ def test_lives_and_trends(tmp_path: Path) -> None:
 
 def test_a_device_that_was_never_measured_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_journal(tmp_path, write_case(tmp_path, "pytorch_1", devices=["cpu", "cuda"]), {"2.9.1": "B"})
-    assert main(["report", "-o", str(tmp_path / "site"), *places(tmp_path)]) == 0
+    assert main(["report", "-o", str(tmp_path / "site"), *folder_options(tmp_path)]) == 0
     assert "cpu, cuda (not measured)" in (tmp_path / "site" / "case" / "pytorch_1.html").read_text()
     assert "Not measured: the device cuda." in (tmp_path / "site" / "index.html").read_text()
     assert not (tmp_path / "site" / "backends.html").exists()
-    main(["export", "--format", "csv", *places(tmp_path)])
+    main(["export", "--format", "csv", *folder_options(tmp_path)])
     assert "cuda" not in capsys.readouterr().out
 
 
 def test_releases_with_few_results_are_pale(tmp_path: Path) -> None:
     for name, letters in {"one": "BB", "two": "B"}.items():
         write_journal(tmp_path, write_case(tmp_path, name), dict(zip(("2.9.1", "2.10.0"), letters, strict=False)))
-    assert main(["report", "-o", str(tmp_path / "site"), *places(tmp_path)]) == 0
+    assert main(["report", "-o", str(tmp_path / "site"), *folder_options(tmp_path)]) == 0
     page = html5lib.parse((tmp_path / "site" / "trends.html").read_text(), namespaceHTMLElements=False)
     columns = [(one.get("class"), text_of(one).split()[-1]) for one in page.iter() if "column" in one.get("class", "")]
     assert columns[:2] == [("column", "2.9.1"), ("column pale", "2.10.0")]

@@ -101,14 +101,14 @@ def test_what_a_reducer_leaves_of_targets_and_of_main() -> None:
 def test_an_import_more_stands_with_the_others() -> None:
     top = "import math\nimport torch\n\n\ndef f():\n    import os\n"
     source = f"{top}f()\n"
-    said = Classification("wrong-result", "inductor", "", "", (), "")
-    lines = unit_test_text(source, said, "program").splitlines()
+    classification = Classification("wrong-result", "inductor", "", "", (), "")
+    lines = unit_test_text(source, classification, "program").splitlines()
     assert lines[3:6] == [
         "import math",
         "import torch",
         "from torch.testing._internal.common_utils import TestCase, run_tests",
     ]
-    assert unit_test_text("f()\n", said, "program").count("import TestCase") == 1
+    assert unit_test_text("f()\n", classification, "program").count("import TestCase") == 1
 
 
 # --- identity -----------------------------------------------------------------------------------------
@@ -149,19 +149,19 @@ def test_a_failure_without_a_word_is_told_by_its_place() -> None:
     silent = Identity(Outcome.RAISE, "AssertionError", "", "torch/export/a.py:10 check")
     assert silent.headline == "AssertionError: without a word, in check of torch/export/a.py"
     found = Reproduction(Trial(Observation(Outcome.RAISE, "AssertionError")), silent, 1, 1, Oracle())
-    said = Classification("internal-error", "export", "", "", (), "")
-    text = case_text("f()\n", found, said, "word", "2.9.1")
+    classification = Classification("internal-error", "export", "", "", (), "")
+    text = case_text("f()\n", found, classification, "word", "2.9.1")
     assert '# frame = "torch/export/a\\\\.py:.* check"' in text
 
 
 def test_a_long_title_ends_with_a_word() -> None:
     """Of a graph break what Dynamo met is told, and no word is cut."""
     found = Reproduction(Trial(Observation(Outcome.RAISE, "Unsupported")), Identity(Outcome.RAISE), 1, 1, Oracle())
-    said = Classification("graph-break", "dynamo", "", "", (), "")
+    classification = Classification("graph-break", "dynamo", "", "", (), "")
 
     def title(message: str) -> str:
         broken = Identity(Outcome.RAISE, "torch._dynamo.exc.Unsupported", message)
-        text = case_text("f()\n", replace(found, identity=broken), said, "word", "2.9.1")
+        text = case_text("f()\n", replace(found, identity=broken), classification, "word", "2.9.1")
         (line,) = [line for line in text.splitlines() if line.startswith("# title")]
         return line.partition(" = ")[2].strip('"')
 
@@ -203,8 +203,8 @@ def _class_of(
     passed = Trial(Observation(Outcome.PASS), handled=(("RuntimeError", "f", 1),) if handled else ())
     steps = [Step("none", Identity(Outcome.PASS), same=False, trial=passed), Step(rung, identity, same=True)]
     found = Reproduction(trial, identity, 1, 1, Oracle())
-    said = classify(Program(Path("p.py"), source), found, Ladder(steps, rung))
-    return said.symptom, said.component
+    classification = classify(Program(Path("p.py"), source), found, Ladder(steps, rung))
+    return classification.symptom, classification.component
 
 
 @pytest.mark.parametrize(
@@ -265,8 +265,8 @@ def test_what_dynamo_alone_captures_is_no_graph_break() -> None:
     seen = Trial(Observation(Outcome.RAISE, refused.error_type, "no"), entered=("compile",))
     steps = [Step(rung, Identity(Outcome.PASS), same=False) for rung in ("none", "eager")]
     ladder = Ladder([*steps, Step("aot_eager", refused, same=True)], "aot_eager")
-    said = classify(Program(Path("p.py"), "pass\n"), Reproduction(seen, refused, 1, 1, Oracle()), ladder)
-    assert (said.symptom, said.component) == ("internal-error", "aotautograd")
+    classification = classify(Program(Path("p.py"), "pass\n"), Reproduction(seen, refused, 1, 1, Oracle()), ladder)
+    assert (classification.symptom, classification.component) == ("internal-error", "aotautograd")
 
 
 def test_an_export_breaks_no_graph() -> None:
@@ -274,8 +274,10 @@ def test_an_export_breaks_no_graph() -> None:
     seen = Observation(Outcome.RAISE, refused.error_type, "mismatch")
     for entered, symptom in ((("export",), "internal-error"), (("compile",), "graph-break")):
         found = Reproduction(Trial(seen, entered=entered), refused, 1, 1, Oracle())
-        said = classify(Program(Path("p.py"), "pass\n"), found, Ladder([Step("export", refused, same=True)], "export"))
-        assert said.symptom == symptom
+        classification = classify(
+            Program(Path("p.py"), "pass\n"), found, Ladder([Step("export", refused, same=True)], "export")
+        )
+        assert classification.symptom == symptom
 
 
 @pytest.mark.parametrize(

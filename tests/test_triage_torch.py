@@ -130,8 +130,8 @@ def test_compilers_of_the_programs_own(tmp_path: Path, lab: Laboratory) -> None:
     assert lab.run(path, INSIDE_AOT[TORCHS_COMPILERS]).outcome is Outcome.PASS
     shown = lab.run(path, {"backend": "aot_eager"})
     assert (shown.outcome, shown.own_compilers) == (Outcome.RAISE, True)
-    said = classified(path, shown, passes=TORCHS_COMPILERS)
-    assert (said.symptom, said.component) == ("backend-failure", "backend")
+    classification = classified(path, shown, passes=TORCHS_COMPILERS)
+    assert (classification.symptom, classification.component) == ("backend-failure", "backend")
 
 
 def test_a_decomposition_of_aotautograds_own_trace(tmp_path: Path, lab: Laboratory) -> None:
@@ -163,9 +163,9 @@ def test_a_fake_tensor_that_is_not_as_the_real_one(tmp_path: Path, lab: Laborato
     ladder.steps.append(Step(CROSSREF, compared.identity, same=False))
     words = metadata_mismatch(ladder)
     assert words.startswith("the fake tensor of aten.copysign.Tensor is not as the real one: Stride mismatch")
-    said = classify(load_program(path), Reproduction(shown, shown.identity, 1, 1, Oracle()), ladder)
-    assert (said.symptom, said.component) == ("wrong-result", "fake-tensor")
-    assert words in said.why
+    classification = classify(load_program(path), Reproduction(shown, shown.identity, 1, 1, Oracle()), ladder)
+    assert (classification.symptom, classification.component) == ("wrong-result", "fake-tensor")
+    assert words in classification.why
 
 
 def test_only_what_is_compiled_has_its_fake_tensors_compared(tmp_path: Path, lab: Laboratory) -> None:

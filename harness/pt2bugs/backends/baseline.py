@@ -128,12 +128,12 @@ def write_baseline(path: Path, entries: Iterable[Accepted]) -> None:
         FileError: it cannot be written.
     """
 
-    def place(entry: Accepted) -> tuple[str, ...]:
+    def cell_order(entry: Accepted) -> tuple[str, ...]:
         return entry.case, *(part or "" for part in (entry.bug.check, entry.bug.device, entry.bug.backend))
 
     text = "# Known failures, written by `pt2bugs backend NAME --baseline FILE --update-baseline`.\n"
     text += "# `reason`, and `until = 2026-12-31`, the last day on which an entry counts, are yours to add.\n\n"
-    write_text(path, text + accepted_text(sorted(entries, key=place)))
+    write_text(path, text + accepted_text(sorted(entries, key=cell_order)))
 
 
 def as_text(found: Iterable[Difference]) -> str:
@@ -151,11 +151,11 @@ def as_markdown(found: Iterable[Difference], paths: Mapping[str, str]) -> str:
     return "\n".join(rows)
 
 
-def as_annotations(found: Iterable[Difference], places: Mapping[tuple[str, str], tuple[str, int]]) -> str:
-    """Workflow commands of GitHub; `places` are file and line by case and check."""
+def as_annotations(found: Iterable[Difference], locations: Mapping[tuple[str, str], tuple[str, int]]) -> str:
+    """Workflow commands of GitHub; `locations` are file and line by case and check."""
     lines = []
     for one in found:
-        path, line = places.get(one.cell[:2], ("", 1))
+        path, line = locations.get(one.cell[:2], ("", 1))
         kind = "warning" if one.change is Change.GONE else "error"
         title = _escape(f"{one.change}: {one.name}", value=True)
         lines.append(f"::{kind} file={_escape(path, value=True)},line={line},title={title}::{_escape(one.words)}")

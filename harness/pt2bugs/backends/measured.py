@@ -89,8 +89,8 @@ def measured_backends(results: Results, corpus: Sequence[Case], cases: Sequence[
 def _measured(name: str, lines: Mapping[CellKey, Record], cases: Sequence[Case]) -> Measured | None:
     reach = reach_of(name)
     cells = on_its_device((cell for case in cases for cell in cells_of(case, (), (name,))), {name: reach})
-    places = {cell.key for cell in cells}
-    environments = Counter(key[4:] for key in lines if key[:4] in places and key.torch)
+    cell_keys = {cell.key for cell in cells}
+    environments = Counter(key[4:] for key in lines if key[:4] in cell_keys and key.torch)
     if not environments:
         return None
     # The newest torch; of several environments of it the one with most answers.

@@ -62,8 +62,8 @@ class Accepted:
     def speaks_of(self, cell: CellName, torch: str) -> bool:
         """Whether it is about this cell in that release (a public version), whatever was seen there."""
         bug = self.bug
-        places = zip((self.case, bug.check, bug.device, bug.backend), cell, strict=True)
-        return all(named in (None, there) for named, there in places) and bug.torch.contains(torch, prereleases=True)
+        pairs = zip((self.case, bug.check, bug.device, bug.backend), cell, strict=True)
+        return all(named in (None, there) for named, there in pairs) and bug.torch.contains(torch, prereleases=True)
 
     def covers(self, cell: CellName, record: Record) -> bool:
         """Whether the line of the cell shows the accepted failure, end date aside."""

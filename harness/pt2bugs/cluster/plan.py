@@ -48,7 +48,7 @@ class Plan:
         self._session, self._settings, self._options, self._run_id = session, settings, options, run_id
         self._files: dict[str, CaseFile] = {}
         # Works that reach backends in different ways may share a folder: to the placement they are environments apart.
-        self._environments = {id(one): f"{one.target.key.folder}#{place}" for place, one in enumerate(work)}
+        self._environments = {id(one): f"{one.target.key.folder}#{number}" for number, one in enumerate(work)}
         self._work = work
         costs = [one.install_s for one in session.workers.values() if one.install_s]
         self.placement: Placement[int] = Placement(Costs(install=sum(costs) / len(costs)) if costs else None)
@@ -130,9 +130,9 @@ class Plan:
         work = owed[0].work
         target = work.target
         attempt = Attempt(f"pt2bugs-{target.key.folder}-{uuid.uuid4().hex}", seat, work, owed)
-        places = {id_: place for place, id_ in enumerate(dict.fromkeys(one.cell.case.id for one in owed))}
+        index_of = {id_: index for index, id_ in enumerate(dict.fromkeys(one.cell.case.id for one in owed))}
         cells = [
-            TaskCell(places[one.cell.case.id], one.cell.check.name, one.cell.device, one.cell.backend) for one in owed
+            TaskCell(index_of[one.cell.case.id], one.cell.check.name, one.cell.device, one.cell.backend) for one in owed
         ]
         task = Task(
             attempt=attempt.name,
@@ -143,7 +143,7 @@ class Plan:
             pairs=tuple(sorted({(cell.device, cell.backend) for cell in work.cells})),
             options=self._options,
             packages=self._settings.packages,
-            files=tuple(self._files[id_] for id_ in places),
+            files=tuple(self._files[id_] for id_ in index_of),
             cells=tuple(cells),
         )
         return attempt, task

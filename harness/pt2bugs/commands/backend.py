@@ -356,11 +356,11 @@ def _show_differences(found: Sequence[Difference], options: Options, answers: Se
         issues = {one.cell.case.id: one.cell.case.issue for one in answers}
         text = base.as_markdown(found, issues) if found else f"Nothing differs from `{name}`."
     elif options.diff == "annotations":
-        places = {
+        locations = {
             (one.cell.case.id, one.cell.check.name): (one.cell.case.path.as_posix(), one.cell.check.line)
             for one in answers
         }
-        text = base.as_annotations(found, places)
+        text = base.as_annotations(found, locations)
     elif found:
         text = f"\nagainst {name} ({len(found)})\n{base.as_text(found)}"
     if text and not options.json:

@@ -134,15 +134,15 @@ def _files(options: Options) -> list[Path]:
 def _mend(options: Options) -> list[str]:
     """Mend the files; returns where those asked for are now."""
     journal = journal_files(open_results(options).journal_folder, warn)
-    places = []
+    paths = []
     for file in _files(options):
         name = f'"{file.stem}"'.encode()
         lines = read_journal(journal, lambda _: None, lambda line, name=name: name in line)  # type: ignore[misc]
         path, done = mend(file, [record for record in lines if record["case"] == file.stem])
-        places.append(str(path))
+        paths.append(str(path))
         for words in done:
             say(f"{path}: mended: {words}")
-    return places if options.patterns else []
+    return paths if options.patterns else []
 
 
 def _watch(files: list[Path]) -> int:

@@ -18,21 +18,23 @@ def run_canary(request: Mapping[str, Any], pipe: ReportPipe) -> None:
     """Run the canary on the `device` with the `backend` of the request, and report.
 
     The report has ``absent`` if the device is not there, ``failed`` if the compile failed, else `device_name` and
-    `modules`, the names of those that a compile needs, in the order of their import. With `learn` it has those that
-    most other programs need, too; a frame ``healthy`` goes before it, as a crash while these are compiled says nothing
-    about the environment.
+    `modules`, the names of those that a compile needs, in the order of their import. With `record_modules` it has those
+    that most other programs need, too; a frame ``healthy`` goes before it, as a crash while these are compiled says
+    nothing about the environment.
     """
     try:
         pipe.start()
         enter(request)
         asked = (request["device"], request["backend"], request["threads"])
-        for kind, report in _compile_something(*asked, learn=request["learn"]):
+        for kind, report in _compile_something(*asked, record_modules=request["record_modules"]):
             pipe.send(kind, report)
     except BaseException as error:
         pipe.send("report", {"failed": in_one_line(error)})
 
 
-def _compile_something(device: str, backend: str, threads: int, *, learn: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+def _compile_something(
+    device: str, backend: str, threads: int, *, record_modules: bool
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """The kind and content of each frame to send."""
     import torch
 
@@ -54,7 +56,7 @@ def _compile_something(device: str, backend: str, threads: int, *, learn: bool) 
     x = torch.arange(16, dtype=torch.float32, device=device) / 16
     compiled = torch.compile(program, backend=backend)
     torch.testing.assert_close(compiled(x), program(x))
-    if learn:
+    if record_modules:
         yield "healthy", report()
         _compile_more(compiled, backend, x)
     yield "report", report()

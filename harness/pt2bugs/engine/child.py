@@ -91,7 +91,7 @@ def _limit(which: int, value: int) -> None:
         pass
 
 
-def leave(status: int, exit_now: Callable[[int], NoReturn] = os._exit) -> NoReturn:
+def exit_child(status: int, exit_now: Callable[[int], NoReturn] = os._exit) -> NoReturn:
     """End this process without running the exit handlers that a check may have left."""
     try:
         sys.stdout.flush()
@@ -122,4 +122,4 @@ def main(arguments: list[str]) -> None:
     prepare_cells()
     request = json.loads(text)
     body_of(request["kind"])(request, pipe)
-    leave(0)
+    exit_child(0)

@@ -24,7 +24,7 @@ CLOSED = b"closed"
 """Written to the lifeline by a client that ends the engine; without it the client has died."""
 _ZYGOTE_PID = 30_000
 """The zygote's number in its namespace, if the system lets us choose: no cell will have the same in its own."""
-_LOOK_S = 0.5
+_POLL_S = 0.5
 """How often to see whether the client is still the parent: a forked copy of it may hold the lifeline."""
 
 
@@ -121,7 +121,7 @@ def _wait(pid: int, lifeline: int, client: int) -> bool:
     pidfd = linux.open_pidfd(pid)
     watched = [lifeline] if pidfd is None else [lifeline, pidfd]
     while True:
-        ready, _, _ = select.select(watched, [], [], _LOOK_S if pidfd is not None else 0.02)
+        ready, _, _ = select.select(watched, [], [], _POLL_S if pidfd is not None else 0.02)
         done, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED)
         if done:
             if status != 0:

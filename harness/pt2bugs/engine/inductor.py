@@ -22,17 +22,17 @@ _KERNELS = ("", "at::vec::")
 They are never compiled."""
 
 
-def ask(memory: Memory, *, compiles_kernels: bool) -> None:
+def warm_up(memory: Memory, *, compiles_kernels: bool) -> None:
     """Have Inductor find out what every compile asks for; it keeps the answers in this process and its children.
 
     Args:
         compiles_kernels: of a CPU. They need precompiled headers.
     """
-    questions: list[Callable[[], None]] = [lambda: _probe_vector_isa(memory), _hash_sources]
-    for question in [*questions, _check_headers] if compiles_kernels else questions:
+    probes: list[Callable[[], None]] = [lambda: _probe_vector_isa(memory), _hash_sources]
+    for probe in [*probes, _check_headers] if compiles_kernels else probes:
         # Not every release has each of them. A compiler that does not work shows in the canary.
         with contextlib.suppress(Exception):
-            question()
+            probe()
     # How long it took would stand in the table of times that a program can ask Dynamo for.
     times = getattr(sys.modules.get("torch._dynamo.utils"), "compilation_time_metrics", None)
     if times is not None:
@@ -75,20 +75,20 @@ def _probe_vector_isa(memory: Memory) -> None:
     except ImportError:  # before torch 2.5
         isa = importlib.import_module("torch._inductor.codecache")
     if hasattr(isa.VecISA, "check_build"):
-        worked = _remember_builds(isa, set(memory.known.get("isa_builds", ())))
-        memory.keep(isa_builds=sorted(worked))
+        worked = _remember_builds(isa, set(memory.stored.get("isa_builds", ())))
+        memory.save(isa_builds=sorted(worked))
         return
     # Before torch 2.5 a probe cannot be told from its result; there is only a setting that takes it for granted.
     config: Any = importlib.import_module("torch._inductor.config")
     setting = config.cpp.vec_isa_ok
-    config.cpp.vec_isa_ok = memory.known.get("vec_isa_ok") or setting
+    config.cpp.vec_isa_ok = memory.stored.get("vec_isa_ok") or setting
     try:
         accepted = {str(one) for one in isa.valid_vec_isa_list()}
     finally:
         config.cpp.vec_isa_ok = setting
     flags = set(cpu_flags().split())
     if {str(one) for one in isa.supported_vec_isa_list if str(one) in flags} == accepted:
-        memory.keep(vec_isa_ok=True)
+        memory.save(vec_isa_ok=True)
 
 
 def _remember_builds(isa: Any, worked: set[str]) -> set[str]:

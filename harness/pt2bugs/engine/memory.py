@@ -35,13 +35,13 @@ class Memory:
         self.folder = folder
         self._file = folder / "memory.json"
         try:
-            self.known: dict[str, Any] = _checked(json.loads(self._file.read_text()))
+            self.stored: dict[str, Any] = _checked(json.loads(self._file.read_text()))
         except (OSError, ValueError):
-            self.known = {}
+            self.stored = {}
         # The canary's program says which modules a compile needs: they are asked anew when that file changes.
         canary = hashlib.sha256(Path(__file__).with_name("canary.py").read_bytes()).hexdigest()[:16]
-        if self.known.get("canary") != canary:
-            self.known |= {"canary": canary, "needs": {}}
+        if self.stored.get("canary") != canary:
+            self.stored |= {"canary": canary, "needs": {}}
 
     @classmethod
     def of_this_environment(cls, fallback: Path) -> Memory:
@@ -57,12 +57,12 @@ class Memory:
         _remove_leftovers(folder)
         return cls(folder)
 
-    def keep(self, **facts: Any) -> None:
-        if all(name in self.known and self.known[name] == value for name, value in facts.items()):
+    def save(self, **facts: Any) -> None:
+        if all(name in self.stored and self.stored[name] == value for name, value in facts.items()):
             return
-        self.known.update(facts)
+        self.stored.update(facts)
         with contextlib.suppress(FileError):
-            write_text(self._file, json.dumps(self.known))
+            write_text(self._file, json.dumps(self.stored))
 
 
 def _remove_leftovers(folder: Path) -> None:
@@ -117,7 +117,7 @@ def _checked(known: Any) -> dict[str, Any]:
     """What is remembered.
 
     Raises:
-        ValueError: it is not what `Memory.keep` writes.
+        ValueError: it is not what `Memory.save` writes.
     """
     needs = known.get("needs", {}) if isinstance(known, dict) else None
     if not isinstance(needs, dict) or not all(isinstance(one, dict) for one in needs.values()):

@@ -22,10 +22,10 @@ class Normalizer:
     """
 
     def __init__(self, paths: Mapping[str, str]) -> None:
-        scratch = re.escape(tempfile.gettempdir()) + r"/pt2bugs-[^/\s'\"]+"
+        run_folder = re.escape(tempfile.gettempdir()) + r"/pt2bugs-[^/\s'\"]+"
         self._names = {path: word for path, word in {**paths, _OWN: "", str(Path.home()): "~"}.items() if len(path) > 1}
         longest_first = "|".join(re.escape(path) for path in sorted(self._names, key=len, reverse=True))
-        self._pattern = re.compile(rf"(?P<cell>{scratch}/cell-[^/\s'\"]+)|(?P<run>{scratch})|{longest_first}")
+        self._pattern = re.compile(rf"(?P<cell>{run_folder}/cell-[^/\s'\"]+)|(?P<run>{run_folder})|{longest_first}")
 
     def hide(self, text: str, case: Path) -> str:
         """`text` without paths and addresses of this machine; `case` is the case file."""

@@ -49,7 +49,7 @@ def observe_exception(error: BaseException, path: str) -> Observation:
     frames = _frames_of(error)
     message = bounded(text_of(error), RAW_LIMIT)
     seen = Observation(_classify(error, message, frames, path), type_name(type(error)), message)
-    inside = _places(frames)
+    inside = _torch_frames(frames)
     if inside:
         seen.frame, further = inside[0], inside[1:]
         if seen.outcome is Outcome.TIMEOUT:
@@ -59,29 +59,29 @@ def observe_exception(error: BaseException, path: str) -> Observation:
             return seen
         if not message.strip() and (cause := root_of(error)) is not error:
             # torch 2.0 raises InternalTorchDynamoError without a word: only the cause tells one failure from another.
-            further = _places(_frames_of(cause))
+            further = _torch_frames(_frames_of(cause))
         seen.frames = further[: MAX_FRAMES - 1]
     return seen
 
 
-def _once_each(places: list[str], but: str) -> list[str]:
-    """Each function once, at its innermost place."""
+def _once_each(frames: list[str], but: str) -> list[str]:
+    """Each function once, at its innermost frame."""
     found = {_function(but): but}
-    for place in places:
-        found.setdefault(_function(place), place)
+    for frame in frames:
+        found.setdefault(_function(frame), frame)
     return list(found.values())[1:]
 
 
-def _function(place: str) -> str:
-    return re.sub(r":\d+ ", " ", place)
+def _function(frame: str) -> str:
+    return re.sub(r":\d+ ", " ", frame)
 
 
-def _places(frames: list[tuple[str, int, str]]) -> list[str]:
+def _torch_frames(frames: list[tuple[str, int, str]]) -> list[str]:
     """Those inside torch, the innermost first."""
     return [
-        _in_one_line(f"{place}:{line} {function}", FRAME_LIMIT)
+        _in_one_line(f"{inside}:{line} {function}", FRAME_LIMIT)
         for file, line, function in reversed(frames)
-        if (place := inside_torch(file))
+        if (inside := inside_torch(file))
     ]
 
 

@@ -21,7 +21,7 @@ from typing import Any
 from pt2bugs.case.observation import OUTPUT_LIMIT
 from pt2bugs.engine import linux
 from pt2bugs.engine.check import compile_file
-from pt2bugs.engine.child import become_cell, body_of, execute_fresh, leave
+from pt2bugs.engine.child import become_cell, body_of, execute_fresh, exit_child
 from pt2bugs.engine.folders import CellFolder
 from pt2bugs.engine.linux import Descendants, Standing
 from pt2bugs.engine.protocol import (
@@ -148,7 +148,7 @@ class Supervisor:
             except BaseException:
                 traceback.print_exc()
             finally:
-                leave(status, exit_now)
+                exit_child(status, exit_now)
         os.close(writer)
         output = self._folder.output
         try:

@@ -73,9 +73,9 @@ def prepare(settings: Mapping[str, Any], folder: Path) -> EnvironmentFacts:
     targets = [tuple(target) for target in settings["targets"]]
     if any(backend not in _WITHOUT_KERNELS for _, backend in targets):
         for_cpu = any(device == "cpu" and backend.startswith("inductor") for device, backend in targets)
-        inductor.ask(memory, compiles_kernels=for_cpu)
+        inductor.warm_up(memory, compiles_kernels=for_cpu)
     inductor.forget_kernel_folder()
-    remembered: dict[str, Needs] = memory.known.get("needs", {})
+    remembered: dict[str, Needs] = memory.stored.get("needs", {})
     known = [name for name in (_target(*one) for one in targets) if name in remembered]
     for name in known:
         provide(remembered[name])
@@ -135,7 +135,7 @@ def is_known(facts: EnvironmentFacts, device: str, backend: str) -> bool:
 def remember(facts: EnvironmentFacts, device: str, backend: str, needs: Needs) -> None:
     """Have `prepare` provide these the next time."""
     memory = Memory(Path(facts.memory))
-    memory.keep(needs={**memory.known.get("needs", {}), _target(device, backend): needs})
+    memory.save(needs={**memory.stored.get("needs", {}), _target(device, backend): needs})
 
 
 def _cpu_capability(torch: Any) -> str:

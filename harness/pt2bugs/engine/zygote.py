@@ -26,7 +26,7 @@ from pt2bugs.engine.protocol import send
 from pt2bugs.engine.supervisor import Supervisor
 from pt2bugs.engine.warmup import prepare, provide
 
-_LOOK_S = 0.5
+_POLL_S = 0.5
 
 
 def serve(control: socket.socket, folder: Path, bootstrap: list[str], *, namespace: bool) -> None:
@@ -54,7 +54,7 @@ def serve(control: socket.socket, folder: Path, bootstrap: list[str], *, namespa
     names: dict[str, int] = {}
     while True:
         message, fds = requests.next(list(supervisors.values()))
-        _bury(supervisors, namespace=namespace)
+        _reap_and_kill_orphans(supervisors, namespace=namespace)
         if message is None:
             return
         if "provide" in message:
@@ -112,10 +112,10 @@ def _become_supervisor(
         os._exit(status)
 
 
-def _bury(supervisors: dict[int, int], *, namespace: bool) -> None:
+def _reap_and_kill_orphans(supervisors: dict[int, int], *, namespace: bool) -> None:
     """Reap what has ended. Without a namespace a supervisor that was killed leaves its cell's processes to us."""
     _reap(supervisors)
-    deadline = time.monotonic() + _LOOK_S
+    deadline = time.monotonic() + _POLL_S
     while not namespace:
         orphans = [int(pid) for pid in linux.children("self") if int(pid) not in supervisors]
         for orphan in orphans:
@@ -158,7 +158,7 @@ class _Requests:
         data, fds = b"", list[int]()
         watched = [fd for fd in pidfds if fd >= 0]
         while not data.endswith(b"\n"):
-            ready, _, _ = select.select([self._control.fileno(), *watched], [], [], None if data else _LOOK_S)
+            ready, _, _ = select.select([self._control.fileno(), *watched], [], [], None if data else _POLL_S)
             if self._control.fileno() not in ready:
                 return {}, []
             chunk, received, _, _ = socket.recv_fds(self._control, 1 << 16, 4)

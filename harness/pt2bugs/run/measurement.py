@@ -226,7 +226,7 @@ class Measuring:
             "kind": "canary",
             "device": device,
             "threads": self.options.threads,
-            "learn": not known,
+            "record_modules": not known,
             **self._backend(backend),
         }
         try:

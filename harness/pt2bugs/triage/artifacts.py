@@ -71,7 +71,7 @@ class _Plan:
 def gather(
     lab: Laboratory,
     program: Program,
-    said: Classification,
+    classification: Classification,
     ladder: Ladder,
     folder: Path,
     budget: Budget,
@@ -90,37 +90,37 @@ def gather(
     redirect = {"backend": ladder.first_failing} if ladder.first_failing in LAYERS[1:] else {}
     failing = ladder.step(ladder.first_failing)
     identity = failing.identity if failing is not None else Identity(Outcome.PASS)
-    for plan in _plans(said, ladder, is_raised_again=bool(identity.frame) and not identity.place):
+    for plan in _plans(classification, ladder, is_raised_again=bool(identity.frame) and not identity.place):
         if budget.is_over:
             missing.append(f"{plan.name}: the budget was spent")
             continue
         log(f"artifacts: {plan.name}")
-        with tempfile.TemporaryDirectory(prefix="pt2bugs-artifacts-") as scratch:
-            env = {name: value.replace("@", scratch) for name, value in plan.env.items()}
+        with tempfile.TemporaryDirectory(prefix="pt2bugs-artifacts-") as run_folder:
+            env = {name: value.replace("@", run_folder) for name, value in plan.env.items()}
             trial = lab.run(program.path, redirect, env=env, fresh=True)
             problem = f"torch wrote nothing ({trial.observation.summary[:120]})"
             if plan.name == TRACEBACK and trial.text:
-                write_text(Path(scratch) / "traceback.txt", trial.text)
+                write_text(Path(run_folder) / "traceback.txt", trial.text)
             if plan.name == "minifier":
-                if not _launchers(Path(scratch)) and env[REPRO_AFTER] == "aot" and not budget.is_over:
+                if not _launchers(Path(run_folder)) and env[REPRO_AFTER] == "aot" and not budget.is_over:
                     # The passes that Inductor runs before it compiles a graph are outside of what "aot" watches.
                     log(f"artifacts: {plan.name}, after Dynamo")
                     trial = lab.run(program.path, redirect, env={**env, REPRO_AFTER: "dynamo"}, fresh=True)
-                _run_launchers(lab, Path(scratch))
-                settle_repro(Path(scratch))
+                _run_launchers(lab, Path(run_folder))
+                settle_repro(Path(run_folder))
             if plan.name == "tlparse":
-                problem = _render(Path(scratch), budget.cap(TLPARSE_S))
-            found = list(_keep(lab, program, Path(scratch), folder / plan.name, MAX_TOTAL - _size(kept)))
+                problem = _render(Path(run_folder), budget.cap(TLPARSE_S))
+            found = list(_keep(lab, program, Path(run_folder), folder / plan.name, MAX_TOTAL - _size(kept)))
         if problem and (not found or plan.name == "tlparse"):
             missing.append(f"{plan.name}: {problem}")
         kept += found
     return kept, missing
 
 
-def _plans(said: Classification, ladder: Ladder, *, is_raised_again: bool) -> Iterator[_Plan]:
-    symptom = said.symptom or ""
+def _plans(classification: Classification, ladder: Ladder, *, is_raised_again: bool) -> Iterator[_Plan]:
+    symptom = classification.symptom or ""
     logs = LOGS.get(symptom, "graph_code")
-    if said.component == "dynamic-shapes":
+    if classification.component == "dynamic-shapes":
         logs += f",{_DYNAMIC}"
     yield _Plan("logs", {"TORCH_LOGS": logs, "TORCH_LOGS_OUT": "@/torch_logs.txt"})
     yield _Plan("tlparse", {"TORCH_TRACE": "@"})
@@ -140,46 +140,48 @@ def _plans(said: Classification, ladder: Ladder, *, is_raised_again: bool) -> It
         )
 
 
-def _run_launchers(lab: Laboratory, scratch: Path) -> None:
+def _run_launchers(lab: Laboratory, run_folder: Path) -> None:
     """Run what the first run left to be run: it minifies the graph and writes `repro.py`."""
-    for launcher in _launchers(scratch)[:1]:
+    for launcher in _launchers(run_folder)[:1]:
         # It writes where it stands, and a run stands in a folder that is gone after it.
-        program = scratch / "minify.py"
-        there = f"os.chdir({str(scratch)!r})"
+        program = run_folder / "minify.py"
+        there = f"os.chdir({str(run_folder)!r})"
         write_text(program, f"import os, runpy\n{there}\nrunpy.run_path({str(launcher)!r}, run_name='__main__')\n")
-        lab.run(program, env={"TORCH_COMPILE_DEBUG_DIR": str(scratch)}, fresh=True)
+        lab.run(program, env={"TORCH_COMPILE_DEBUG_DIR": str(run_folder)}, fresh=True)
         program.unlink()
 
 
-def _launchers(scratch: Path) -> list[Path]:
-    return sorted(scratch.rglob("minifier_launcher.py"))
+def _launchers(run_folder: Path) -> list[Path]:
+    return sorted(run_folder.rglob("minifier_launcher.py"))
 
 
-def settle_repro(scratch: Path) -> None:
+def settle_repro(run_folder: Path) -> None:
     """Leave of the minifier's checkpoints the smallest, as `repro.py`: a program that runs anywhere.
 
     Each is named after the number of its nodes, and has the folders of the run that it was made in.
     """
-    nodes = {path: int(found[0]) for path in scratch.rglob("checkpoints/*.py") if (found := _NODES.search(path.stem))}
+    nodes = {
+        path: int(found[0]) for path in run_folder.rglob("checkpoints/*.py") if (found := _NODES.search(path.stem))
+    }
     if not nodes:
         return
     lines = min(nodes, key=lambda path: nodes[path]).read_text(encoding="utf-8").splitlines()
     text = "\n".join(line for line in lines if not _FOLDER_OF_RUN.match(line)) + "\n"
-    write_text(scratch / REPRO, _SAVE_DIR.sub("save_dir=None", text))
+    write_text(run_folder / REPRO, _SAVE_DIR.sub("save_dir=None", text))
     for path in nodes:
         path.unlink()
 
 
-def _render(scratch: Path, seconds: float) -> str:
+def _render(run_folder: Path, seconds: float) -> str:
     """Have tlparse make pages of a trace, in its place; what is wrong, if it cannot."""
-    traces = sorted(scratch.glob("*.log"))
+    traces = sorted(run_folder.glob("*.log"))
     if not traces:
         return "torch wrote no trace"
     beside = Path(sys.executable).parent / "tlparse"
     program = str(beside) if beside.exists() else shutil.which("tlparse")
     if program is None:
         return "it is not installed: pip install 'pt2bugs[triage]'; the raw trace is kept"
-    pages = scratch / "pages"
+    pages = run_folder / "pages"
     command = [program, str(traces[0]), "-o", str(pages), "--no-browser"]
     try:
         done = subprocess.run(
@@ -199,19 +201,21 @@ def _size(files: list[Path]) -> int:
     return sum(file.stat().st_size for file in files)
 
 
-def _keep(lab: Laboratory, program: Program, scratch: Path, target: Path, room: int) -> Iterator[Path]:
+def _keep(lab: Laboratory, program: Program, run_folder: Path, target: Path, room: int) -> Iterator[Path]:
     """Copy the text files of a folder, bounded and cleaned; the smallest first, as long as there is room."""
-    files = [file for file in scratch.rglob("*") if file.is_file() and not file.is_symlink() and file.suffix in _TEXT]
+    files = [
+        file for file in run_folder.rglob("*") if file.is_file() and not file.is_symlink() and file.suffix in _TEXT
+    ]
     for file in sorted(files, key=lambda one: one.stat().st_size)[:MAX_FILES]:
         text = file.read_bytes()[: 8 * MAX_FILE].decode("utf-8", "backslashreplace")
         if file.stat().st_size > 8 * MAX_FILE:
             text = text.rpartition("\n")[0]  # the last line may end in half a path
         if not text.strip() or "\0" in text:
             continue
-        text = bounded(lab.hide(text.replace(str(scratch), "<artifacts>"), program.path), MAX_FILE)
+        text = bounded(lab.hide(text.replace(str(run_folder), "<artifacts>"), program.path), MAX_FILE)
         if room < len(text):
             continue
         room -= len(text)
-        path = target / file.relative_to(scratch)
+        path = target / file.relative_to(run_folder)
         write_text(path, text)
         yield path

@@ -62,7 +62,7 @@ def hand_over(
     lab: Laboratory,
     source: str,
     found: Reproduction,
-    said: Classification,
+    classification: Classification,
     name: str,
     folder: Path,
     releases: str = "",
@@ -83,10 +83,17 @@ def hand_over(
     expected = found.oracle.reference
     case, test = folder / "case.py", folder / f"test_{word}.py"
     text = case_text(
-        source, found, said, word, public(lab.torch), expected=expected, releases=releases, passes_plain=passes_plain
+        source,
+        found,
+        classification,
+        word,
+        public(lab.torch),
+        expected=expected,
+        releases=releases,
+        passes_plain=passes_plain,
     )
     write_text(case, text)
-    write_text(test, test_text(source, said, word, expected))
+    write_text(test, test_text(source, classification, word, expected))
     runs: tuple[tuple[Path, dict[str, Any]], ...] = (
         (case, {"kind": "check", "check": f"test_{word}", "arguments": {}, "compiles": False}),
         (test, {"unit_test": True}),
@@ -123,7 +130,7 @@ def _identifier(name: str) -> str:
 def case_text(
     source: str,
     found: Reproduction,
-    said: Classification,
+    classification: Classification,
     word: str,
     torch: str,
     *,
@@ -153,8 +160,8 @@ def case_text(
         "# [tool.pt2bugs]",
         f"# issue = {json.dumps(ISSUE)}  # {MARK}: the address of the issue",
         f"# title = {json.dumps(title)}",
-        f"# component = {json.dumps(said.component or 'dynamo')}",
-        f"# symptom = {json.dumps(said.symptom or 'internal-error')}",
+        f"# component = {json.dumps(classification.component or 'dynamo')}",
+        f"# symptom = {json.dumps(classification.symptom or 'internal-error')}",
         '# devices = ["cpu"]',
         *_settings(found),
         "#",
@@ -164,9 +171,9 @@ def case_text(
     ]
     doc = [
         f'"""{title.removesuffix(" ...")}.'.translate(_NO_BACKSLASH),
-        *textwrap.wrap(f"Found by triage on torch {torch}: {said.why}.".translate(_NO_DOCSTRING), 110),
+        *textwrap.wrap(f"Found by triage on torch {torch}: {classification.why}.".translate(_NO_DOCSTRING), 110),
         f"{MARK}: why it happens, in the field's terms",
-        _correct(said, passes_plain=passes_plain),
+        _correct(classification, passes_plain=passes_plain),
         '"""',
     ]
     parts = split(source)
@@ -178,8 +185,8 @@ def case_text(
     return "\n".join([*header, *doc, "", imports + parts.top, "", "", *check, *main])
 
 
-def _correct(said: Classification, *, passes_plain: bool) -> str:
-    if said.symptom == "missing-error":
+def _correct(classification: Classification, *, passes_plain: bool) -> str:
+    if classification.symptom == "missing-error":
         return "Correct: the exception that the program expects is raised."
     return (
         f"Correct: the program ends without an exception{', as it does without the compiler' if passes_plain else ''}."
@@ -233,9 +240,9 @@ def _compared(body: str, expected: str) -> str:
     )
 
 
-def test_text(source: str, said: Classification, word: str, expected: str | None = None) -> str:
+def test_text(source: str, classification: Classification, word: str, expected: str | None = None) -> str:
     """A unit test in the style of PyTorch's own: it fails as long as the program does."""
-    file, owner = TEST_FILES.get(said.component or "", ("test/dynamo/test_repros.py", "oncall: pt2"))
+    file, owner = TEST_FILES.get(classification.component or "", ("test/dynamo/test_repros.py", "oncall: pt2"))
     parts = split(source)
     camel = "".join(part.capitalize() for part in word.split("_"))
     lines = [

@@ -13,7 +13,7 @@ from pt2bugs.case.observation import MAX_FRAMES, MESSAGE_LIMIT, bounded
 from pt2bugs.case.patterns import PatternTimeout, literal_length, search
 from pt2bugs.case.words import Outcome
 from pt2bugs.triage.ordinary import is_mistake, is_ordinary, own_words
-from pt2bugs.triage.signatures import KnownBug, Place, Signature, Signatures, places_of
+from pt2bugs.triage.signatures import KnownBug, Signature, Signatures, TorchFrame, torch_frames_of
 from pt2bugs.triage.traceback_text import Failure, Raised
 from pt2bugs.triage.wording import Words, words_of
 
@@ -83,7 +83,7 @@ class _Clue:
     message: str
     own: str
     words: Words
-    places: tuple[Place, ...]
+    torch_frames: tuple[TorchFrame, ...]
     frames: str
     text: str
 
@@ -134,9 +134,11 @@ class Matcher:
             return None
         signatures = known.signatures.get(bug.line, set())
         likeness, weight = self._likeness(clue, signatures)
-        agree, place_score = self._places(bug, clue, signatures)
-        said = max(likeness, _OF_A_PART * self._contained(clue, signatures))
-        score = self._score(bug, clue, said, place_score, is_said=bool(clue.words) or not _is_silent(signatures))
+        agree, frame_score = self._compare_frames(bug, clue, signatures)
+        message_score = max(likeness, _OF_A_PART * self._contained(clue, signatures))
+        score = self._score(
+            bug, clue, message_score, frame_score, has_message=bool(clue.words) or not _is_silent(signatures)
+        )
         try:
             fits = self._fits(bug, failure, clue)
             why = fits and self._why(bug, clue, likeness, agree, is_own=is_own, is_seen=bool(signatures))
@@ -150,7 +152,7 @@ class Matcher:
             return Match(known, SIMILAR, round(0.89 * max(score, 0.9), 3), words, bug)
         if is_own and fits:
             return Match(known, SIMILAR, 0.89, "a line of its program", bug)
-        if agree and place_score == 1.0 and clue.type == bug.error:
+        if agree and frame_score == 1.0 and clue.type == bug.error:
             weight = max(weight, _LEAST_WEIGHT)
         if score < _LEAST_SCORE or weight < _LEAST_WEIGHT:
             return None
@@ -221,35 +223,35 @@ class Matcher:
             return 0.0
         return max((weights.total(clue.words & one.words) for one in signatures), default=0.0) / whole
 
-    def _places(self, bug: Bug, clue: _Clue, signatures: set[Signature]) -> tuple[int, float | None]:
+    def _compare_frames(self, bug: Bug, clue: _Clue, signatures: set[Signature]) -> tuple[int, float | None]:
         """How many innermost frames agree with a signature, 0 if they tell nothing; and the part of its frames."""
         told, part = 0, None
         for one in signatures:
-            if not one.places or not clue.places:
+            if not one.torch_frames or not clue.torch_frames:
                 continue
             depth = next(
-                (i for i, (a, b) in enumerate(zip(one.places, clue.places, strict=False)) if a != b),
-                min(len(one.places), len(clue.places)),
+                (i for i, (a, b) in enumerate(zip(one.torch_frames, clue.torch_frames, strict=False)) if a != b),
+                min(len(one.torch_frames), len(clue.torch_frames)),
             )
-            part = max(part or 0.0, depth / min(len(one.places), MAX_FRAMES))
-            places = clue.places[:depth]
-            is_all_helpers = all(function in _RAISERS for _, function in places)
-            needed = min(3, len(one.places))
+            part = max(part or 0.0, depth / min(len(one.torch_frames), MAX_FRAMES))
+            common = clue.torch_frames[:depth]
+            is_all_helpers = all(function in _RAISERS for _, function in common)
+            needed = min(3, len(one.torch_frames))
             if needed == 1 and clue.own and clue.type not in _PYTHONS and not bug.frame:
                 # The one function that raises this message, whoever made the mistake, if nobody has documented it.
                 continue
-            if depth >= needed and not is_all_helpers and self.signatures.is_telling(places):
+            if depth >= needed and not is_all_helpers and self.signatures.is_telling(common):
                 told = max(told, depth)
         return told, part
 
     @staticmethod
-    def _score(bug: Bug, clue: _Clue, likeness: float, places: float | None, *, is_said: bool) -> float:
+    def _score(bug: Bug, clue: _Clue, likeness: float, frame_score: float | None, *, has_message: bool) -> float:
         """From 0 to 1: message, type and frames, as far as there are any to compare."""
         parts = [(0.2, _type_score(bug, clue))]
-        if is_said:
+        if has_message:
             parts.append((0.55, likeness))
-        if places is not None:
-            parts.append((0.25, places))
+        if frame_score is not None:
+            parts.append((0.25, frame_score))
         return sum(weight * value for weight, value in parts) / sum(weight for weight, _ in parts)
 
     # --- the program's own lines ---
@@ -296,7 +298,7 @@ def _clues(failure: Failure) -> Iterator[_Clue]:
                 bounded(message, MESSAGE_LIMIT),
                 own_words(message),
                 words_of(message),
-                places_of(frames),
+                torch_frames_of(frames),
                 "\n".join(frames[:MAX_FRAMES]),
                 text,
             )

@@ -66,8 +66,8 @@ def expects_exception(source: str, line: int) -> bool:
                     one = one.body[-1]
                 if not isinstance(one, ast.Try) or not one.handlers:
                     continue
-                leave = all(isinstance(handler.body[-1], _LEAVING) for handler in one.handlers)
-                unreached = [*one.orelse, *(block[index + 1 :] if leave and isinstance(block, list) else ())]
+                handlers_leave = all(isinstance(handler.body[-1], _LEAVING) for handler in one.handlers)
+                unreached = [*one.orelse, *(block[index + 1 :] if handlers_leave and isinstance(block, list) else ())]
                 if any(
                     isinstance(statement, (ast.Raise, ast.Assert))
                     and statement.lineno <= line <= (statement.end_lineno or line)

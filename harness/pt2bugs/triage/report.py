@@ -37,7 +37,7 @@ class Triage:
     torch: str
     found: Reproduction
     ladder: Ladder = field(default_factory=Ladder)
-    said: Classification | None = None
+    classification: Classification | None = None
     known: list[dict[str, Any]] = field(default_factory=list)
     releases: Releases | None = None
     artifacts: list[Path] = field(default_factory=list)
@@ -63,8 +63,8 @@ class Triage:
             "rate": [self.found.failed, self.found.runs],
             "ladder": [step.as_json() for step in self.ladder.steps],
             "first_failing": self.ladder.first_failing or None,
-            "class": self.said.symptom if self.said else None,
-            "component": self.said.component if self.said else None,
+            "class": self.classification.symptom if self.classification else None,
+            "component": self.classification.component if self.classification else None,
             "known": self.known,
             "releases": self.releases.as_json() if self.releases else {},
             "artifacts": [shown(path) for path in self.artifacts],
@@ -79,7 +79,7 @@ class Triage:
 
 def summary(triage: Triage) -> str:
     """A few lines for the terminal."""
-    found, ladder, said = triage.found, triage.ladder, triage.said
+    found, ladder, classification = triage.found, triage.ladder, triage.classification
     if not found.is_failure:
         lines = [_passes(triage)]
         lines += [f"  {sentence}" for sentence in triage.releases.sentences()] if triage.releases else []
@@ -92,10 +92,10 @@ def summary(triage: Triage) -> str:
         lines.append(f"  first failing: {ladder.first_failing}" + (f" ({ladder.pass_})" if ladder.pass_ else ""))
     if other := ladder.fails_otherwise:
         lines.append(f"  {other.rung} below it fails in another way: {_short(other.identity)}")
-    if said is not None and said.symptom:
-        lines.append(f"  class: {said.symptom}, component: {said.component} ({said.why})")
-    elif said is not None:
-        lines.append(f"  no bug of the compiler: {said.why}")
+    if classification is not None and classification.symptom:
+        lines.append(f"  class: {classification.symptom}, component: {classification.component} ({classification.why})")
+    elif classification is not None:
+        lines.append(f"  no bug of the compiler: {classification.why}")
     for match in triage.known[:MAX_SIMILAR]:
         lines.append(f"  {match['kind']}: {match['case']} {match['title']} ({match['advice']})")
     if triage.releases is not None:
@@ -117,12 +117,12 @@ def report(triage: Triage, source: str, folder: Path) -> str:
     """The page in Markdown."""
     if not triage.found.is_failure:
         return _report_of_a_pass(triage, source)
-    said = triage.said
+    classification = triage.classification
     parts = [f"# {triage.found.identity.headline[:160]}", "", "## What happens", "", *_what(triage), ""]
     parts += ["## Minimal program", "", "```python", *_program(source), "```", "", *_shrunk(triage), ""]
     parts += ["## Layer", "", *_layer(triage), ""]
-    if said is not None and said.symptom:
-        parts += ["## Class", "", *_class(said), ""]
+    if classification is not None and classification.symptom:
+        parts += ["## Class", "", *_class(classification), ""]
     if triage.releases is not None and triage.releases.answers:
         parts += ["## Since when", "", *_releases(triage.releases), ""]
     parts += ["## Known?", "", *_known(triage), ""]
@@ -221,11 +221,11 @@ def _layer(triage: Triage) -> list[str]:
     return lines
 
 
-def _class(said: Classification) -> list[str]:
-    lines = [f"- class: {said.symptom}", f"- component: {said.component}"]
-    if said.operator:
-        lines.append(f"- operator: `{said.operator}`")
-    lines += [f"- labels upstream: {', '.join(said.labels)}", f"- because: {said.why}"]
+def _class(classification: Classification) -> list[str]:
+    lines = [f"- class: {classification.symptom}", f"- component: {classification.component}"]
+    if classification.operator:
+        lines.append(f"- operator: `{classification.operator}`")
+    lines += [f"- labels upstream: {', '.join(classification.labels)}", f"- because: {classification.why}"]
     return lines
 
 
@@ -252,8 +252,8 @@ def _known(triage: Triage) -> list[str]:
 def _tried(triage: Triage, folder: Path) -> list[str]:
     lines = []
     if triage.handed is not None:
-        said = triage.said.component if triage.said else None
-        belongs = TEST_FILES.get(said or "", ("test/dynamo/test_repros.py", ""))[0]
+        component = triage.classification.component if triage.classification else None
+        belongs = TEST_FILES.get(component or "", ("test/dynamo/test_repros.py", ""))[0]
         lines += [
             f"- `{triage.handed.case.name}`: a case for the corpus",
             f"- `{triage.handed.test.name}`: a unit test; it belongs to `{belongs}` (beside torch it needs expecttest)",

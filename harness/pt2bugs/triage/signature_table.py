@@ -30,7 +30,7 @@ class _Signature(msgspec.Struct, array_like=True):
     error_type: str
     signal: str
     words: frozenset[str]
-    places: tuple[tuple[str, str], ...]
+    torch_frames: tuple[tuple[str, str], ...]
 
 
 class _KnownBug(msgspec.Struct):
@@ -97,7 +97,7 @@ def _as_dict(known: KnownBug, roots: Sequence[Path]) -> dict[str, Any]:
         "group": known.group,
         "entries": [{**bug.as_dict(), "line": bug.line} for bug in known.entries],
         "signatures": sorted(
-            [line, one.outcome, one.error_type, one.signal, sorted(one.words), one.places]
+            [line, one.outcome, one.error_type, one.signal, sorted(one.words), one.torch_frames]
             for line, found in known.signatures.items()
             for one in found
         ),
@@ -112,6 +112,6 @@ def _entry(told: dict[str, Any]) -> Bug:
 def _known(row: _KnownBug, path: Path) -> KnownBug:
     signatures: dict[int, set[Signature]] = {}
     for one in row.signatures:
-        signature = Signature(one.outcome, one.error_type, one.signal, one.words, one.places)
+        signature = Signature(one.outcome, one.error_type, one.signal, one.words, one.torch_frames)
         signatures.setdefault(one.line, set()).add(signature)
     return KnownBug(row.case, path, row.group, [_entry(told) for told in row.entries], signatures)

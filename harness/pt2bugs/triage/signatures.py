@@ -18,32 +18,32 @@ from pt2bugs.results.matrix import where_of
 from pt2bugs.results.record import Record
 from pt2bugs.triage.wording import Weights, Words, words_of
 
-Place = tuple[str, str]
+TorchFrame = tuple[str, str]
 """A torch file and a function; lines move from release to release."""
 
-_PLACE = re.compile(r"^(?P<file>torch/[^:]+|<[^:]*):\d+ (?P<function>.*)$")
+_TORCH_FRAME = re.compile(r"^(?P<file>torch/[^:]+|<[^:]*):\d+ (?P<function>.*)$")
 _FAILED = frozenset(str(outcome) for outcome in FAILURES)
 
 
-def place_of(frame: str) -> Place | None:
-    """The place of a frame as the journal writes it; None for a text that is none."""
-    found = _PLACE.match(frame)
+def torch_frame_of(frame: str) -> TorchFrame | None:
+    """A frame that the journal has, without its line; None for a text that is none."""
+    found = _TORCH_FRAME.match(frame)
     return (found["file"], found["function"].rpartition(".")[2]) if found else None
 
 
-def places_of(frames: Iterable[str]) -> tuple[Place, ...]:
-    return tuple(place for frame in frames if (place := place_of(frame)) is not None)
+def torch_frames_of(frames: Iterable[str]) -> tuple[TorchFrame, ...]:
+    return tuple(found for frame in frames if (found := torch_frame_of(frame)) is not None)
 
 
 @dataclass(frozen=True)
 class Signature:
-    """One way a documented bug was seen to fail: `places` are its torch frames, the innermost first."""
+    """One way a documented bug was seen to fail: `torch_frames` has the innermost first."""
 
     outcome: Outcome
     error_type: str
     signal: str
     words: Words
-    places: tuple[Place, ...]
+    torch_frames: tuple[TorchFrame, ...]
 
 
 @dataclass
@@ -158,26 +158,26 @@ class Signatures:
             return None
         if bug is None:
             return None
-        places = places_of([seen.frame, *seen.frames])
+        torch_frames = torch_frames_of([seen.frame, *seen.frames])
         words = words_of(seen.message)
-        return bug, Signature(seen.outcome, seen.error_type, seen.signal, words, places)
+        return bug, Signature(seen.outcome, seen.error_type, seen.signal, words, torch_frames)
 
     # --- what is rare ---
 
     def _count(self) -> None:
-        """Weigh words and places by the number of bugs that have them."""
+        """Weigh words and frames by the number of bugs that have them."""
         if self._is_counted:
             return
         by_group: dict[str, list[Signature]] = {}
         for known in self.bugs.values():
             by_group.setdefault(known.group, []).extend(known.all_signatures)
         self._weights = Weights([signature.words for signature in found] for found in by_group.values())
-        groups: dict[tuple[Place, ...], set[str]] = {}
+        groups: dict[tuple[TorchFrame, ...], set[str]] = {}
         for group, found in by_group.items():
             for signature in found:
-                for depth in range(1, len(signature.places) + 1):
-                    groups.setdefault(signature.places[:depth], set()).add(group)
-        self._groups_at: Mapping[tuple[Place, ...], set[str]] = groups
+                for depth in range(1, len(signature.torch_frames) + 1):
+                    groups.setdefault(signature.torch_frames[:depth], set()).add(group)
+        self._groups_at: Mapping[tuple[TorchFrame, ...], set[str]] = groups
         self._is_counted = True
 
     @property
@@ -185,10 +185,10 @@ class Signatures:
         self._count()
         return self._weights
 
-    def is_telling(self, places: tuple[Place, ...]) -> bool:
-        """Whether these innermost places are those of one bug alone, as far as the journal knows."""
+    def is_telling(self, torch_frames: tuple[TorchFrame, ...]) -> bool:
+        """Whether these innermost frames are those of one bug alone, as far as the journal knows."""
         self._count()
-        return len(self._groups_at.get(places, ())) == 1
+        return len(self._groups_at.get(torch_frames, ())) == 1
 
     def owners_of(self, code: str) -> list[str]:
         """The cases whose program has this line of source."""

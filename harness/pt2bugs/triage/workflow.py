@@ -68,10 +68,10 @@ def triage(program: Program, settings: Settings) -> Triage:
     budget = Budget(settings.minutes)
     found_in: Releases | None = None
     release = settings.releases[0] if settings.releases else ""
-    with tempfile.TemporaryDirectory(prefix="pt2bugs-triage-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="pt2bugs-triage-") as work_folder:
         dropped: list[str] = []
         if settings.drop_unused_imports:
-            program, dropped = _without_unused_imports(program, settings, budget, Path(scratch))
+            program, dropped = _without_unused_imports(program, settings, budget, Path(work_folder))
         if len(settings.releases) > 1:
             release, found_in = _search(program, settings, budget)
         with laboratory(settings.python_of(release), budget, settings.timeout_s, settings.argv) as lab:
@@ -90,7 +90,7 @@ def triage(program: Program, settings: Settings) -> Triage:
 
 
 def _without_unused_imports(
-    program: Program, settings: Settings, budget: Budget, scratch: Path
+    program: Program, settings: Settings, budget: Budget, work_folder: Path
 ) -> tuple[Program, list[str]]:
     """The program without imports that cannot be had and that it does not use, and their names."""
     dropped: list[str] = []
@@ -102,7 +102,7 @@ def _without_unused_imports(
             if missing is None or source is None:
                 return program, dropped
             dropped.append(missing[1])
-            path = scratch / f"{program.name}.py"
+            path = work_folder / f"{program.name}.py"
             write_text(path, source)
             program = Program(path, source)
 
@@ -130,24 +130,24 @@ def _examine(lab: Laboratory, program: Program, result: Triage, settings: Settin
     result.ladder = climber.climb()
     narrow(lab, program, found, result.ladder, log)
     climber.climb_without_decomposition(operator_of(found, result.ladder))
-    result.said = classify(program, found, result.ladder)
+    result.classification = classify(program, found, result.ladder)
     result.known = known_bugs(found, lab.torch, settings.cases, settings.results, settings.warn)
     if found.failed < found.runs:
         result.notes.append(f"it is flaky: {found.failed} of {found.runs} runs fail")
     _write(program, program.source, result, settings.folder)
-    if result.said.symptom is None:
+    if result.classification.symptom is None:
         return
-    with tempfile.TemporaryDirectory(prefix="pt2bugs-triage-") as scratch:
-        source, shown, open_ = _minimized(lab, program, result, settings, budget, Path(scratch))
+    with tempfile.TemporaryDirectory(prefix="pt2bugs-triage-") as work_folder:
+        source, shown, open_ = _minimized(lab, program, result, settings, budget, Path(work_folder))
         _write(program, source, result, settings.folder)
         log("hand over: case and unit test")
-        result.versions = versions(lab, Path(scratch))
+        result.versions = versions(lab, Path(work_folder))
         bug_in = result.releases.specifier if result.releases is not None else ""
         result.handed = hand_over(
             lab,
             source,
             shown,
-            result.said,
+            result.classification,
             program.name,
             settings.folder,
             bug_in,
@@ -162,28 +162,30 @@ def _examine(lab: Laboratory, program: Program, result: Triage, settings: Settin
 
 
 def _gather(lab: Laboratory, program: Program, result: Triage, settings: Settings, budget: Budget) -> None:
-    if "artifacts" not in settings.skip and result.said is not None:
+    if "artifacts" not in settings.skip and result.classification is not None:
         folder = settings.folder / "artifacts"
-        result.artifacts, missing = gather(lab, program, result.said, result.ladder, folder, budget, settings.log)
+        result.artifacts, missing = gather(
+            lab, program, result.classification, result.ladder, folder, budget, settings.log
+        )
         result.notes += [f"no artifact {words}" for words in missing]
 
 
 def _minimized(
-    lab: Laboratory, program: Program, result: Triage, settings: Settings, budget: Budget, scratch: Path
+    lab: Laboratory, program: Program, result: Triage, settings: Settings, budget: Budget, work_folder: Path
 ) -> tuple[str, Reproduction, Program]:
     """The smallest program, how it fails, and the one that it was made of.
 
     That is the program itself or, where it catches the failure, one that lets it out.
     """
     found, before = result.found, program
-    if found.trial.is_caught and (open_ := uncaught(lab, program, found, scratch)) is not None:
+    if found.trial.is_caught and (open_ := uncaught(lab, program, found, work_folder)) is not None:
         program = open_
         found = Reproduction(lab.run(program.path), found.identity, found.failed, found.runs, found.oracle)
         result.notes.append("the program catches what the compiler raises; the minimal program lets it out")
     if "minimize" in settings.skip:
         return program.source, found, program
     share = budget.share(MINIMIZE_PART)
-    small = minimize(lab, program, found, result.ladder, scratch, share, settings.log)
+    small = minimize(lab, program, found, result.ladder, work_folder, share, settings.log)
     if before is not program:
         small = replace(small, lines_before=lines_of_code(before.source))
     result.minimized = small
