@@ -180,8 +180,8 @@ def kills(index: str, folder: Path, count: int, seconds: float) -> None:
         if any(line not in after for line in before):
             raise SystemExit(f"{matrix.folder}: a line that was there is gone")
     told = ", ".join(f"{number} {kind}" for kind, number in sorted(hits.items()))
-    words = f"{hits.total()} kills ({told}) in {rounds} runs of {here.cells} cells each"
-    row(words, "all cells equal", "an undisturbed run here", "", "all equal")
+    summary = f"{hits.total()} kills ({told}) in {rounds} runs of {here.cells} cells each"
+    row(summary, "all cells equal", "an undisturbed run here", "", "all equal")
 
 
 def overhead(index: str, folder: Path, cases: int, seconds: float) -> None:

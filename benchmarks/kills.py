@@ -57,8 +57,8 @@ def main() -> None:
             disturbed.finish()
             found = disturbed.differences(undisturbed, before)
             log(f"round {rounds}: {gun.hits.total()} kills, {len(found)} differences, {time.monotonic() - began:.0f} s")
-            for words in found:
-                log(f"  {words}")
+            for problem in found:
+                log(f"  {problem}")
             problems += found
         _print_table(gun.hits, rounds, undisturbed.size, len(problems))
     sys.exit(1 if problems else 0)

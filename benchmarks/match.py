@@ -24,7 +24,7 @@ from pt2bugs.results.matrix import CellKey, cell_key, public_or_empty
 from pt2bugs.results.record import Record
 from pt2bugs.triage.answer import KnownBugs
 from pt2bugs.triage.match import IDENTITY, Match, is_refusal
-from pt2bugs.triage.ordinary import is_ordinary, own_words
+from pt2bugs.triage.ordinary import is_ordinary, own_message
 from pt2bugs.triage.signatures import Signature, Signatures
 
 
@@ -84,7 +84,7 @@ def kind_of(record: Record, bug: Bug) -> str:
         return "raised in the compiled program" if is_programs else "raised inside torch"
     if record["outcome"] == Outcome.WRONG:
         return (
-            "wrong result, in the check's own words" if own_words(record["message"]) else "wrong result, assert_close"
+            "wrong result, in the check's own words" if own_message(record["message"]) else "wrong result, assert_close"
         )
     return str(record["outcome"])
 
@@ -176,8 +176,8 @@ def show(title: str, tallies: dict[str, Tally]) -> None:
         texts = f"{one.texts} | {one.known_texts} ({one.known_texts / one.texts:.0%})"
         print(f"| {kind} | {count} | {parts} | {texts} |")
     for one in tallies.values():
-        for words in sorted(set(one.wrong)):
-            log(f"wrong: {words}")
+        for text in sorted(set(one.wrong)):
+            log(f"wrong: {text}")
 
 
 def left_out(

@@ -47,11 +47,11 @@ def run(command: Sequence[str], accept: Iterable[int] = (0,), env: dict[str, str
     ) as process:
         if process.stderr is None:
             raise SystemExit("the program was started without a pipe")
-        words = process.stderr.read()
+        stderr = process.stderr.read()
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode not in tuple(accept):
-        raise SystemExit(f"{' '.join(command)}\nleft with status {process.returncode}:\n{words[-2000:]}")
+        raise SystemExit(f"{' '.join(command)}\nleft with status {process.returncode}:\n{stderr[-2000:]}")
     return Cost(time.perf_counter() - began, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
@@ -80,8 +80,8 @@ def log(text: str) -> None:
 def start(description: str | None, *options: tuple[str, type, object, str]) -> argparse.Namespace:
     """Parse the options (name, type, default, help), and print the machine and the head of the table."""
     parser = argparse.ArgumentParser(description=description)
-    for name, kind, default, words in options:
-        parser.add_argument(name, type=kind, default=default, help=f"{words} (default: {default})")
+    for name, kind, default, help_text in options:
+        parser.add_argument(name, type=kind, default=default, help=f"{help_text} (default: {default})")
     arguments = parser.parse_args()
     log(machine())
     if os.getloadavg()[0] > 0.5 * len(os.sched_getaffinity(0)):

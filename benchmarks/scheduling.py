@@ -188,7 +188,7 @@ def one_queue(load: Load, workers: int, costs: Costs) -> Outcome:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    for name, kind, default, words in (
+    for name, kind, default, help_text in (
         ("--cases", int, 500, "cases"),
         ("--releases", int, 60, "torch releases"),
         ("--install-s", float, 18.0, "seconds to install an environment"),
@@ -196,7 +196,7 @@ def main() -> None:
         ("--cell-s", float, 0.05, "seconds that a cell takes beside its check"),
         ("--env-gib", float, 5.2, "size of an environment"),
     ):
-        parser.add_argument(name, type=kind, default=default, help=f"{words} (default: {default})")
+        parser.add_argument(name, type=kind, default=default, help=f"{help_text} (default: {default})")
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 10, 100, 1000], help="numbers of workers")
     options = parser.parse_args()
     load = draw(options.cases, options.releases, options.cell_s)

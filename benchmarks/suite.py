@@ -125,16 +125,16 @@ def main() -> None:
         if "forked" in options.against.split() and 1 in seconds:
             _compare(cases, 1, seconds[1], "pytest-forked, one process", forked(cases, folder).wall_s)
         if "programs" in options.against.split():
-            words = "each file as a program"
+            label = "each file as a program"
             alone = programs([*alone_cases, *(case for case in part if case not in alone_cases)], folder)
             total = _total(alone, alone_cases) * len(cases) / len(alone_cases)
-            whole = words + (f", by {len(alone_cases)} of them" if options.programs else "")
+            whole = label + (f", by {len(alone_cases)} of them" if options.programs else "")
             for jobs, ours_s in seconds.items():
                 _compare(cases, jobs, ours_s, whole, total, "20 for the whole corpus" if jobs == options.jobs else "")
             for jobs, cost in of_part.items():
                 # With the jobs that `pt2bugs run` takes by itself.
                 aim = "8 for the founding set" if jobs == options.jobs else ""
-                _compare(part, jobs, cost.wall_s, words, _total(alone, part), aim)
+                _compare(part, jobs, cost.wall_s, label, _total(alone, part), aim)
 
 
 def _total(costs: dict[str, Cost], cases: list[Case]) -> float:

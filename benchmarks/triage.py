@@ -176,7 +176,7 @@ def narrower(ladder: Ladder) -> str:
 
 
 def measure(options: argparse.Namespace) -> None:
-    cases = {case.id: case for case in load_cases([options.cases], lambda words: print(words, file=sys.stderr))}
+    cases = {case.id: case for case in load_cases([options.cases], lambda message: print(message, file=sys.stderr))}
     done = set()
     if options.output.exists():
         done = {(one["case"], one["check"]) for one in map(json.loads, options.output.read_text().splitlines())}
@@ -246,7 +246,7 @@ def counts(rows: Rows, *, as_first: bool = False, by_header: bool = False, layer
 def table(path: Path, roots: list[Path], torch: str) -> None:
     """The rows by the headers as they are now; how many were right by the headers at the time of measuring, too."""
     then = [json.loads(line) for line in path.read_text().splitlines()]
-    cases = {case.id: case for case in load_cases(roots, lambda words: print(words, file=sys.stderr))}
+    cases = {case.id: case for case in load_cases(roots, lambda message: print(message, file=sys.stderr))}
     rows: Rows = [
         {
             **row,

@@ -121,34 +121,34 @@ class Matrix:
             undisturbed: the same matrix, which nobody fired at.
             before: what was in the journal when the fire ended.
         """
-        words = [f"the tables differ: {row}" for row in sorted(set(self.cells) ^ set(undisturbed.cells))]
-        if not words and self.cells != undisturbed.cells:
-            words.append("the tables have another order")
+        found = [f"the tables differ: {row}" for row in sorted(set(self.cells) ^ set(undisturbed.cells))]
+        if not found and self.cells != undisturbed.cells:
+            found.append("the tables have another order")
         records = self.records()
         complete = Counter(cell_key(record) for record in records if is_complete(record))
         if len(complete) != self.size:
-            words.append(f"{len(complete)} of {self.size} cells have an answer")
-        words += [f"measured {times} times: {key}" for key, times in complete.items() if times > 1]
-        words += [f"lost: {record}" for record in before if record not in records]
-        return words + self._leftovers()
+            found.append(f"{len(complete)} of {self.size} cells have an answer")
+        found += [f"measured {times} times: {key}" for key, times in complete.items() if times > 1]
+        found += [f"lost: {record}" for record in before if record not in records]
+        return found + self._leftovers()
 
     def _leftovers(self) -> list[str]:
         """Processes and folders that outlive the runs."""
-        words = [f"still there: process {pid}, {role}" for pid, role in self.processes().items()]
+        found = [f"still there: process {pid}, {role}" for pid, role in self.processes().items()]
         # The folder of a run that was killed together with its guardian goes with the next run, once it is ten
         # seconds old and so cannot be one that another run has just made.
         for path in self.temporary.iterdir():
             os.utime(path, (time.time() - 60,) * 2)
         program = "from pt2bugs.engine.folders import RunFolder; RunFolder.create().remove()"
         subprocess.run([sys.executable, "-c", program], env=self.environ, check=True)
-        words += [f"still there: {path}" for path in self.temporary.iterdir()]
+        found += [f"still there: {path}" for path in self.temporary.iterdir()]
         environments = self.folder / "home" / "envs"
-        words += [
+        found += [
             f"still there: {path}, half an environment"
             for path in environments.iterdir()
             if path.is_dir() and path.name.startswith("torch-") and not (path / "pt2bugs.json").exists()
         ]
-        return words
+        return found
 
 
 _ENGINE = ("guardian", "zygote", "supervisor", "cell")
@@ -157,10 +157,10 @@ _ENGINE = ("guardian", "zygote", "supervisor", "cell")
 
 def _role(path: Path) -> str:
     """What a process of a matrix is."""
-    words = (path / "cmdline").read_bytes().decode().split("\0")
-    if "pt2bugs.cli" in words:
+    arguments = (path / "cmdline").read_bytes().decode().split("\0")
+    if "pt2bugs.cli" in arguments:
         return "run"
-    if "guardian" not in words:
+    if "guardian" not in arguments:
         return "install"
     numbers = _numbers(path)
     if len(numbers) == 1:

@@ -72,8 +72,8 @@ class Project:
         )
 
     def matrix(self, *specs: str, **environ: str) -> subprocess.CompletedProcess[str]:
-        words = [word for spec in specs for word in ("--torch", spec)]
-        return self.run("run", *words, "--index", self.index, **environ)
+        arguments = [argument for spec in specs for argument in ("--torch", spec)]
+        return self.run("run", *arguments, "--index", self.index, **environ)
 
     @property
     def lines(self) -> list[dict[str, Any]]:

@@ -54,8 +54,8 @@ def test_the_examples_that_read(tmp_path: Path) -> None:
     assert "cases show their bug on the newest release" in done.stdout
 
 
-@pytest.mark.parametrize(("faults", "words"), [({"double": "wrong"}, "wrong xfail"), ({}, "pass xpass")])
-def test_the_example_that_runs(suite: Suite, faults: dict[str, str], words: str) -> None:
+@pytest.mark.parametrize(("faults", "message"), [({"double": "wrong"}, "wrong xfail"), ({}, "pass xpass")])
+def test_the_example_that_runs(suite: Suite, faults: dict[str, str], message: str) -> None:
     """On a fake torch, with a case of that id."""
     from fake_torch import write_torch
 
@@ -63,7 +63,7 @@ def test_the_example_that_runs(suite: Suite, faults: dict[str, str], words: str)
     fake = write_torch(suite.folder / "other", "2.91.0", faults)
     done = python("import pt2bugs", examples()[2], cwd=suite.folder, PYTHONPATH=f"{ROOT / 'harness'}:{fake}")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(f"2.91.0 {words}\n")
+    assert done.stdout.startswith(f"2.91.0 {message}\n")
     assert ("the documented bug: Tensor-likes are not close!" in done.stdout) is bool(faults)
 
 
@@ -128,7 +128,7 @@ def case(tmp_path: Path) -> Case:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "message"),
     [
         ({}, "pytorch_1 has 2 checks: name one of test_it, test_other"),
         ({"check": "test_none"}, r"has no cell test_none\[cpu-eager\]: checks test_it, test_other; devices cpu"),
@@ -136,8 +136,8 @@ def case(tmp_path: Path) -> Case:
         ({"check": "test_it", "python": "/nowhere/python"}, "cannot be started"),
     ],
 )
-def test_what_cannot_be_asked(case: Case, arguments: dict[str, Any], words: str) -> None:
-    with pytest.raises(Pt2bugsError, match=words):
+def test_what_cannot_be_asked(case: Case, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(Pt2bugsError, match=message):
         pt2bugs.run_cell(case, **arguments)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pt2bugs.backends import baseline as base
 from pt2bugs.backends.known import known_backends
-from pt2bugs.backends.reach import OwnWords, on_its_device, reach_of, special_reaches
+from pt2bugs.backends.reach import BackendOverrides, on_its_device, reach_of, special_reaches
 from pt2bugs.backends.references import compared_with
 from pt2bugs.backends.report import Group, answer_for, of_group
 from pt2bugs.bisect.accepted import load_accepted
@@ -129,12 +129,12 @@ def test_the_known_backends_are_described_in_words_that_exist() -> None:
 
 def test_what_a_user_says_counts_before_what_is_known(tmp_path: Path, cell: Cell) -> None:
     assert reach_of("openvino").extras == known_backends()["openvino"].packages
-    own = reach_of("openvino", OwnWords(packages=("openvino==2099.1",), imports=("mine",)))
+    own = reach_of("openvino", BackendOverrides(packages=("openvino==2099.1",), imports=("mine",)))
     assert (own.extras, own.setup.imports, own.supports("2.0.0")) == (("openvino==2099.1",), ("mine",), True)
     assert special_reaches(["inductor", "eager", "elsewhere"]) == {}
     assert on_its_device([replace(cell, backend="openxla")], special_reaches(["openxla"]))[0].device == "xla"
     with pytest.raises(InputError, match="--with is for one backend"):
-        special_reaches([], OwnWords(packages=("x",)))
+        special_reaches([], BackendOverrides(packages=("x",)))
     with pytest.raises(InputError, match="neither a requirement"):
         package_word(str(tmp_path / "no such thing"))
 

@@ -28,8 +28,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def compare(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, list[dict[str, str]]]:
-    status = main(["compare", *words, "--offline", "--json"])
+def compare(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, list[dict[str, str]]]:
+    status = main(["compare", *arguments, "--offline", "--json"])
     out = capsys.readouterr().out
     return status, json.loads(out) if out else []
 
@@ -105,7 +105,7 @@ def test_the_text_groups_by_what_matters(project: Path, capsys: pytest.CaptureFi
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "message"),
+    ("arguments", "code", "message"),
     [
         (["2.9.1", "newest"], 2, "newest: not a release"),
         (["2.9.1", "2.9.1"], 2, "name two different releases"),
@@ -116,10 +116,10 @@ def test_the_text_groups_by_what_matters(project: Path, capsys: pytest.CaptureFi
     ],
 )
 def test_bad_input(
-    project: Path, capsys: pytest.CaptureFixture[str], words: list[str], code: int, message: str
+    project: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, message: str
 ) -> None:
     write_journal(project, write_case(project, "pytorch_1"), {"2.9.1": ".", "2.10.0": "."})
-    assert main(["compare", *words, "--offline"]) == code
+    assert main(["compare", *arguments, "--offline"]) == code
     assert message in capsys.readouterr().err
 
 
@@ -171,7 +171,7 @@ def test_matrix_bisect_and_compare_agree(
 
 
 @pytest.mark.parametrize(
-    ("words", "before", "after"),
+    ("arguments", "before", "after"),
     [
         (("2.9", "2.10"), "2.9.1", "2.10.1"),
         (("2.9.0", "2.10.0"), "2.9.0", "2.10.0"),
@@ -179,14 +179,14 @@ def test_matrix_bisect_and_compare_agree(
     ],
 )
 def test_a_minor_version_is_its_newest_patch(
-    project: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, str], before: str, after: str
+    project: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, str], before: str, after: str
 ) -> None:
     path = write_case(project, "pytorch_1")
     write_journal(project, path, {"2.9.0": "B", "2.9.1": "B", "2.10.0": ".", "2.10.1": "."})
-    assert main(["compare", *words, "--offline"]) == 0
+    assert main(["compare", *arguments, "--offline"]) == 0
     out, err = capsys.readouterr()
     assert out.startswith(f"torch {before} -> {after}\n")
-    assert ("2.9 is torch 2.9.1" in err) == ("2.9" in words)
+    assert ("2.9 is torch 2.9.1" in err) == ("2.9" in arguments)
 
 
 def test_too_many_unknowns_are_no_answer(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -215,7 +215,7 @@ until = {until}
 
 
 @pytest.mark.parametrize(
-    ("match", "until", "status", "words"),
+    ("match", "until", "status", "message"),
     [
         ("not close", "2999-12-31", 0, "accepted until 2999-12-31: we do not use it"),
         ("not close", "2020-01-31", 1, "was accepted until 2020-01-31: we do not use it"),
@@ -223,16 +223,16 @@ until = {until}
     ],
 )
 def test_accepted_breakages(
-    project: Path, capsys: pytest.CaptureFixture[str], match: str, until: str, status: int, words: str
+    project: Path, capsys: pytest.CaptureFixture[str], match: str, until: str, status: int, message: str
 ) -> None:
     write_journal(project, write_case(project, "pytorch_1"), {"2.9.1": ".", "2.10.0": "B"})
     Path("accepted.toml").write_text(ACCEPTED.format(case="pytorch_1", match=match, until=until))
     assert main(["compare", "2.9.1", "2.10.0", "--offline", "--allow", "accepted.toml"]) == status
-    assert words in "".join(capsys.readouterr())
+    assert message in "".join(capsys.readouterr())
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "messages"),
     [
         ("[[accepted]]\ncase = 'a'", ["entry 1: needs 'outcome'"]),
         ("[[accepted]]\nuntil = 'soon'\ncolour = 1", ["until must be a date such as", "unknown key 'colour'"]),
@@ -248,13 +248,13 @@ def test_accepted_breakages(
     ],
 )
 def test_a_file_of_accepted_breakages_that_is_none(
-    project: Path, capsys: pytest.CaptureFixture[str], text: str, words: list[str]
+    project: Path, capsys: pytest.CaptureFixture[str], text: str, messages: list[str]
 ) -> None:
     write_journal(project, write_case(project, "pytorch_1"), {"2.9.1": ".", "2.10.0": "B"})
     Path("accepted.toml").write_text(text)
     assert main(["compare", "2.9.1", "2.10.0", "--offline", "--allow", "accepted.toml"]) == 2
     err = capsys.readouterr().err
-    assert all(one in err for one in words), err
+    assert all(one in err for one in messages), err
     assert "Traceback" not in err
 
 

@@ -70,8 +70,8 @@ def test_a_failure_outside_every_entry() -> None:
 def test_a_failure_that_is_gone() -> None:
     judgement = judge(case(BUG), "test_a", Where("2.9.1", "3.11", "cpu", "inductor"), Observation(Outcome.PASS))
     assert judgement.verdict is Verdict.XPASS
-    for words in ("expected: raise torch.X", "seen:     pass", "torch 2.9.1", "pytorch_1.py:12", "#1 no longer"):
-        assert words in judgement.reason
+    for text in ("expected: raise torch.X", "seen:     pass", "torch 2.9.1", "pytorch_1.py:12", "#1 no longer"):
+        assert text in judgement.reason
 
 
 def test_signals_are_told_apart() -> None:

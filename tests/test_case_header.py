@@ -60,7 +60,7 @@ def test_a_whole_header(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "line", "words"),
+    ("more", "line", "message"),
     [
         ("# devics = []\n", 10, "unknown key 'devics' in [tool.pt2bugs]; did you mean 'devices'?"),
         ("# timeout = true\n", 10, "timeout must be a number"),
@@ -89,17 +89,17 @@ def test_a_whole_header(tmp_path: Path) -> None:
         (BUG + BUG + "# blokced = true\n", 18, "unknown key 'blokced' in [[tool.pt2bugs.bug]]"),
     ],
 )
-def test_bad_headers(tmp_path: Path, more: str, line: int, words: str) -> None:
+def test_bad_headers(tmp_path: Path, more: str, line: int, message: str) -> None:
     path = write(tmp_path, more)
     with pytest.raises(CaseError) as caught:
         parse_case(path)
     assert str(caught.value).startswith(f"{path}:{line}: ")
-    assert words in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "message"),
     [
         (("component", "dynamoo"), "unknown component 'dynamoo'; did you mean 'dynamo'?"),
         (("symptom", "slow"), "unknown symptom 'slow': one of graph-break"),
@@ -107,7 +107,7 @@ def test_bad_headers(tmp_path: Path, more: str, line: int, words: str) -> None:
         (("title", ""), "[tool.pt2bugs] needs 'title'"),
     ],
 )
-def test_bad_words(tmp_path: Path, change: tuple[str, str], words: str) -> None:
+def test_bad_words(tmp_path: Path, change: tuple[str, str], message: str) -> None:
     key, value = change
     text = HEADER.format(more="") + PROGRAM
     rows = [f'# {key} = "{value}"' if row.startswith(f"# {key} =") else row for row in text.splitlines()]
@@ -115,11 +115,11 @@ def test_bad_words(tmp_path: Path, change: tuple[str, str], words: str) -> None:
     path.write_text("\n".join(rows) + "\n")
     with pytest.raises(CaseError, match=r"pytorch_1\.py:") as caught:
         parse_case(path)
-    assert words in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("program", "words"),
+    ("program", "message"),
     [
         ("x = 1\n", "has no check"),
         ("def test_a(dtype):\n    pass\n", "takes 'dtype'"),
@@ -128,10 +128,10 @@ def test_bad_words(tmp_path: Path, change: tuple[str, str], words: str) -> None:
         ("def test_a(:\n", "is not Python"),
     ],
 )
-def test_bad_programs(tmp_path: Path, program: str, words: str) -> None:
+def test_bad_programs(tmp_path: Path, program: str, message: str) -> None:
     with pytest.raises(CaseError) as caught:
         parse_case(write(tmp_path, program=program))
-    assert words in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_a_block_that_never_closes(tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ def test_the_corpus_keeps_the_contract(path: Path) -> None:
 def test_the_corpus_imports_torch_and_the_standard_library_only() -> None:
     for path in find_case_files([CORPUS]):
         finding = check_imports(parse_case(path))
-        assert finding.holds, f"{path} {finding.words}"
+        assert finding.holds, f"{path} {finding.message}"
 
 
 def test_reading_headers_needs_no_torch() -> None:

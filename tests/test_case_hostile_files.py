@@ -63,7 +63,7 @@ def test_a_bad_line_of_a_header(tmp_path: Path, line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("metadata", "words"),
+    ("metadata", "message"),
     [
         ("dependencies = 5", "dependencies must be a list of strings, not 5"),
         ("requires-python = 3", "requires-python must be a PEP 440 specifier set, not 3"),
@@ -71,17 +71,17 @@ def test_a_bad_line_of_a_header(tmp_path: Path, line: str) -> None:
         ("[[tool]]\n# x = 1 # tool.pt2bugs", "has no [tool.pt2bugs] table"),
     ],
 )
-def test_a_bad_block(tmp_path: Path, metadata: str, words: str) -> None:
+def test_a_bad_block(tmp_path: Path, metadata: str, message: str) -> None:
     if "tool" in metadata:
         text = f"# /// script\n# {metadata}\n# ///\n# tool.pt2bugs\ndef test_a(): pass\n"
     else:
         text = re.sub(rf"# {metadata.split()[0]} = .*", f"# {metadata}", GOOD)
-    with pytest.raises(CaseError, match=re.escape(words)):
+    with pytest.raises(CaseError, match=re.escape(message)):
         parse_case(write(tmp_path, text))
 
 
 @pytest.mark.parametrize(
-    ("program", "words"),
+    ("program", "message"),
     [
         ("def test_a():\n    yield 1\n", "check test_a holds a yield: a generator never runs"),
         ("def test_a(device, /):\n    pass\n", "check test_a takes a positional-only parameter"),
@@ -91,8 +91,8 @@ def test_a_bad_block(tmp_path: Path, metadata: str, words: str) -> None:
         ("def test_a():\n    x = 'a\0b'\n", "is not Python"),
     ],
 )
-def test_a_bad_program(tmp_path: Path, program: str, words: str) -> None:
-    with pytest.raises(CaseError, match=re.escape(words)):
+def test_a_bad_program(tmp_path: Path, program: str, message: str) -> None:
+    with pytest.raises(CaseError, match=re.escape(message)):
         parse_case(write(tmp_path, case_text(program)))
 
 
@@ -139,17 +139,17 @@ def test_windows_line_ends_change_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "words"),
+    ("data", "message"),
     [
         (GOOD.encode("utf-16"), "looks like a case, but it is UTF-16: save it as UTF-8"),
         (b'"""Text."""\n' + GOOD.encode(), "looks like a case, but code stands before"),
     ],
 )
-def test_what_looks_like_a_case_is_named(tmp_path: Path, data: bytes, words: str) -> None:
+def test_what_looks_like_a_case_is_named(tmp_path: Path, data: bytes, message: str) -> None:
     warnings: list[str] = []
     assert list(find_case_files([write(tmp_path, data).parent], warnings.append)) == []
     assert len(warnings) == 1
-    assert words in warnings[0]
+    assert message in warnings[0]
 
 
 def test_a_text_that_holds_a_case_is_none(tmp_path: Path) -> None:

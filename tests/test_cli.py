@@ -83,7 +83,7 @@ def test_cases_stand_anywhere(corpus: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "message"),
     [
         (["list", "--nosuch", "pytorch_1"], "unrecognized arguments: --nosuch\n"),
         (["envs", "list", "more"], "unrecognized arguments: more"),
@@ -91,10 +91,10 @@ def test_cases_stand_anywhere(corpus: Path, capsys: pytest.CaptureFixture[str]) 
         (["compare", "2.9.1"], "the following arguments are required: B\n"),
     ],
 )
-def test_unrecognized_or_missing(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unrecognized_or_missing(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(arguments)
-    assert words in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_list_as_json(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -120,7 +120,7 @@ def test_list_tells_the_devices_that_were_never_measured(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "words"),
+    ("arguments", "code", "message"),
     [
         (["list", "pytorch_3"], 2, "no case 'pytorch_3'; did you mean pytorch_1?; `pt2bugs list` shows all"),
         (["list", "--component", "export"], 3, "nothing selected: --component leaves none of 2 cases"),
@@ -140,14 +140,14 @@ def test_list_tells_the_devices_that_were_never_measured(
     ],
 )
 def test_bad_input(
-    corpus: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, words: str
+    corpus: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, message: str
 ) -> None:
     assert main(arguments) == code
     out, err = capsys.readouterr()
     assert out == ""
     last = err.splitlines()[-1]
     assert last.startswith("pt2bugs: ")
-    assert words in last
+    assert message in last
     assert "Traceback" not in err
 
 
@@ -244,10 +244,10 @@ def test_every_option_is_explained_and_every_command_has_an_example(command: str
     parser, module = command_parser(command)
     assert [action.dest for action in parser._actions if not action.help] == []
     for example, why in module.EXAMPLES:
-        words = shlex.split(example.rpartition("| ")[2])
-        assert words[:2] == ["pt2bugs", command]
+        arguments = shlex.split(example.rpartition("| ")[2])
+        assert arguments[:2] == ["pt2bugs", command]
         assert why
-        parser.parse_known_args(words[2:])
+        parser.parse_known_args(arguments[2:])
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
@@ -260,9 +260,9 @@ def test_completion(shell: str, corpus: Path, tmp_path: Path) -> None:
     if shell == "bash":
         (tmp_path / "pt2bugs").write_text(f'#!/bin/sh\nexec {sys.executable} -m pt2bugs.cli "$@"\n')
         (tmp_path / "pt2bugs").chmod(0o755)
-        words = 'COMP_WORDS=(pt2bugs run pytorch_2); COMP_CWORD=2; _shtab_pt2bugs; echo "${COMPREPLY[@]}"'
+        completion = 'COMP_WORDS=(pt2bugs run pytorch_2); COMP_CWORD=2; _shtab_pt2bugs; echo "${COMPREPLY[@]}"'
         done = subprocess.run(
-            ["bash", "-c", f"{script}\n{words}"], capture_output=True, text=True, check=False,
+            ["bash", "-c", f"{script}\n{completion}"], capture_output=True, text=True, check=False,
             env={**environ, "PATH": f"{tmp_path}:{environ['PATH']}"},
         )  # fmt: skip
         assert "pytorch_22" in done.stdout.split(), done.stderr
@@ -281,7 +281,7 @@ sys.exit(main(sys.argv[1:]))
 
 
 @pytest.mark.parametrize(
-    "words",
+    "arguments",
     [
         "compare 2.9 2.10 --offline",
         "bisect --offline",
@@ -294,10 +294,10 @@ sys.exit(main(sys.argv[1:]))
         "envs list",
     ],
 )
-def test_reading_results_takes_neither_torch_nor_uv(words: str, tmp_path: Path) -> None:
+def test_reading_results_takes_neither_torch_nor_uv(arguments: str, tmp_path: Path) -> None:
     write_journal(tmp_path, write_case(tmp_path, "pytorch_1"), {"2.9.1": "B", "2.10.0": "."})
     environ = {**os.environ, "PYTHONPATH": str(Path(pt2bugs.__file__).parent.parent), "PT2BUGS_HOME": str(tmp_path)}
-    command = [sys.executable, "-c", WITHOUT, *words.split()]
+    command = [sys.executable, "-c", WITHOUT, *arguments.split()]
     done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 

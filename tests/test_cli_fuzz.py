@@ -30,7 +30,7 @@ EXAMPLES = int(os.environ.get("PT2BUGS_FUZZ", "0"))
 HANG_S = 60
 """A command that takes longer hangs: nothing here takes a second."""
 
-WORDS = (
+ARGUMENTS = (
     "", " ", "-", "--", "-1", "0", "1", "2", "99999999999999999999", "9" * 5000, "1e999", "nan", "*", "[", "**/*",
     "::", "::test_it", "pytorch_1", "pytorch_*", "pytorch_2::test_it", "pytorch_3::nothing", "#1",
     "https://example.org/issues/1", "2.9.1", "2.9", "latest", "minors", "all", ">=2.6,<2.10", ">=2.6,<", "==",
@@ -125,7 +125,7 @@ CHOICES = {
     if action.choices
     for option in action.option_strings
 }
-VALUES = st.sampled_from(WORDS) | st.sampled_from(PATHS) | st.text(max_size=6)
+VALUES = st.sampled_from(ARGUMENTS) | st.sampled_from(PATHS) | st.text(max_size=6)
 
 
 @st.composite
@@ -133,24 +133,26 @@ def command_lines(draw: st.DrawFn) -> list[str]:
     """A verb, and options that it has or has not, with values of every kind."""
     other = ("", "-h", "--version", "lst", "\x1b[31m", "--print-completion")
     verb = draw(st.sampled_from((*sorted(COMMANDS), *other)))
-    words = [verb]
+    arguments = [verb]
     for _ in range(draw(st.integers(0, 5))):
         kind = draw(st.integers(0, 9))
         if kind < 6 and OPTIONS.get(verb):
             option = draw(st.sampled_from(OPTIONS[verb]))
             value = draw(st.sampled_from(CHOICES[option]) | VALUES) if option in CHOICES else draw(VALUES)
-            words += draw(st.sampled_from(([option, value], [f"{option}={value}"], [option])))
+            arguments += draw(st.sampled_from(([option, value], [f"{option}={value}"], [option])))
         elif kind == 6:
-            words.append(draw(st.sampled_from(sorted({option for options in OPTIONS.values() for option in options}))))
+            arguments.append(
+                draw(st.sampled_from(sorted({option for options in OPTIONS.values() for option in options})))
+            )
         else:
-            words.append(draw(VALUES | st.sampled_from(SHELLS)))
-    return words
+            arguments.append(draw(VALUES | st.sampled_from(SHELLS)))
+    return arguments
 
 
 @contextlib.contextmanager
-def no_hang(words: Sequence[str]) -> Iterator[None]:
+def no_hang(arguments: Sequence[str]) -> Iterator[None]:
     def expired(*_: object) -> None:
-        raise AssertionError(f"it hangs: {words}")
+        raise AssertionError(f"it hangs: {arguments}")
 
     former = signal.signal(signal.SIGALRM, expired)
     signal.alarm(HANG_S)
@@ -161,7 +163,7 @@ def no_hang(words: Sequence[str]) -> Iterator[None]:
         signal.signal(signal.SIGALRM, former)
 
 
-def run(words: list[str]) -> tuple[int, str, str]:
+def run(arguments: list[str]) -> tuple[int, str, str]:
     """The exit code, what is on stdout, and on stderr."""
     printed_bytes, told_bytes = io.BytesIO(), io.BytesIO()
     out, err = (
@@ -170,9 +172,9 @@ def run(words: list[str]) -> tuple[int, str, str]:
     )
     former, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(b"Traceback\nValueError: x\n"))
     try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), no_hang(words):
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), no_hang(arguments):
             try:
-                code: Any = main(words)
+                code: Any = main(arguments)
             except SystemExit as left:
                 code = left.code
     finally:
@@ -189,10 +191,10 @@ def run(words: list[str]) -> tuple[int, str, str]:
     suppress_health_check=list(HealthCheck),
 )
 @given(command_lines())
-def test_any_command_line(sandbox: Sandbox, words: list[str]) -> None:
+def test_any_command_line(sandbox: Sandbox, arguments: list[str]) -> None:
     before = sandbox.outside()
-    code, printed, told = run(words)
-    note(f"{words}\n{printed[-500:]}\n{told[-2000:]}")
+    code, printed, told = run(arguments)
+    note(f"{arguments}\n{printed[-500:]}\n{told[-2000:]}")
     assert code in (0, 1, 2, 3)
     assert "Traceback (most recent call last)" not in told
     assert code != 2 or told.strip(), "bad usage says why"

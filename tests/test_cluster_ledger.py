@@ -18,7 +18,7 @@ from pt2bugs.case.words import Outcome, Verdict
 from pt2bugs.cluster.ledger import Attempt, Ledger, Owed
 from pt2bugs.cluster.plan import Plan, Settings
 from pt2bugs.cluster.session import Session, Worker
-from pt2bugs.cluster.task import PackageWords
+from pt2bugs.cluster.task import InstallOptions
 from pt2bugs.engine.facts import EnvironmentFacts
 from pt2bugs.envs.environment import Key
 from pt2bugs.results.journal import journal_files, read_journal
@@ -103,7 +103,7 @@ class TestPlacement:
             session.workers[name] = Worker(
                 name, name, facts.get("site", name), offers, there, facts.get("seats", 1), facts.get("gpus", 0), None
             )
-        plan = Plan(session, Settings(PackageWords()), RunOptions(), "run", [work])
+        plan = Plan(session, Settings(InstallOptions()), RunOptions(), "run", [work])
         for worker in session.workers.values():
             plan.seat(worker)
         return plan

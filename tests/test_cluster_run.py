@@ -26,7 +26,7 @@ from pt2bugs.cluster.connection import ClusterError
 from pt2bugs.cluster.plan import Settings
 from pt2bugs.cluster.runner import ClusterRunner
 from pt2bugs.cluster.session import Session, open_session
-from pt2bugs.cluster.task import PackageWords
+from pt2bugs.cluster.task import InstallOptions
 from pt2bugs.envs.environment import Key
 from pt2bugs.envs.sources import Sources
 from pt2bugs.envs.store import Store
@@ -117,7 +117,7 @@ class Project:
         self, session: Session, work: list[Work], advance: Callable[[Record], None] = lambda _: None, repeat: int = 1
     ) -> list[Work]:
         progress = Progress(log=self.told.append, advance=advance)
-        settings = Settings(PackageWords(index=self.index), patience_s=100)
+        settings = Settings(InstallOptions(index=self.index), patience_s=100)
         options = RunOptions(repeat=repeat)
         return ClusterRunner(session, settings, self.results, options, progress).run(work)
 
@@ -220,15 +220,15 @@ def test_commands_take_a_cluster(
 
 
 @pytest.mark.parametrize(
-    ("where", "words"),
+    ("where", "message"),
     [
         ("local:none", "takes a number of workers"),
         ("local:0", "takes a number of workers"),
         ("nowhere.json", "no scheduler file that is there"),
     ],
 )
-def test_a_cluster_that_is_none(where: str, words: str) -> None:
-    with pytest.raises(ClusterError, match=words), open_session(where, lambda _: None):
+def test_a_cluster_that_is_none(where: str, message: str) -> None:
+    with pytest.raises(ClusterError, match=message), open_session(where, lambda _: None):
         pass
 
 
@@ -271,10 +271,10 @@ def test_a_worker_that_is_lost_while_it_starts(home: Path) -> None:
 
 
 def test_workers_that_never_start(home: Path) -> None:
-    words = "the workers ended while they started, 3 times"
+    message = "the workers ended while they started, 3 times"
     with (
         shooting_at_new_workers(1000),
-        pytest.raises(ClusterError, match=words),
+        pytest.raises(ClusterError, match=message),
         open_session("local:1", lambda _: None),
     ):
         pass
@@ -370,8 +370,8 @@ def test_ctrl_c(project: Project, home: Path) -> None:
         text=True,
         start_new_session=True,
     )
-    words: list[str] = []
-    reader = threading.Thread(target=lambda: words.extend(process.stderr or ()))
+    lines: list[str] = []
+    reader = threading.Thread(target=lambda: lines.extend(process.stderr or ()))
     reader.start()
     wait_until(lambda: project.lines, timeout_s=240)
     family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
@@ -381,8 +381,8 @@ def test_ctrl_c(project: Project, home: Path) -> None:
     os.killpg(process.pid, signal.SIGINT)
     assert process.wait(60) == 130
     reader.join()
-    assert "the same command goes on from there" in "".join(words)
-    assert "Traceback" not in "".join(words), "".join(words)
+    assert "the same command goes on from there" in "".join(lines)
+    assert "Traceback" not in "".join(lines), "".join(lines)
     _, alive = psutil.wait_procs(family, timeout=20)
     assert not alive
     before = project.lines

@@ -73,8 +73,8 @@ def project(tmp_path: Path, home: Path, index: str) -> Project:
     return project
 
 
-def bisect(project: Project, *words: str) -> tuple[subprocess.CompletedProcess[str], dict[str, Any]]:
-    done = project.run("bisect", *words, "--index", project.index, "--json")
+def bisect(project: Project, *arguments: str) -> tuple[subprocess.CompletedProcess[str], dict[str, Any]]:
+    done = project.run("bisect", *arguments, "--index", project.index, "--json")
     return done, json.loads(done.stdout)
 
 
@@ -150,11 +150,11 @@ def test_nightlies_by_date(project: Project, wheels: Path, tmp_path: Path) -> No
     for companion in [*only_torch.glob("numpy*"), *only_torch.glob("setuptools*")]:
         companion.unlink()
     project.case("fixed", bugs=bug("<2.40"))
-    default, words = project.index, ["fixed", "--torch", "nightly:2026-01-02..2026-01-09"]
+    default, arguments = project.index, ["fixed", "--torch", "nightly:2026-01-02..2026-01-09"]
     with serve_index(only_torch, tmp_path / "served") as nightly:
         project.index = nightly
         project.environ["UV_DEFAULT_INDEX"] = default
-        done, result = bisect(project, *words)
+        done, result = bisect(project, *arguments)
         empty = project.run("bisect", "fixed", "--torch", "nightly:2025-01-01..2025-02-01", "--index", nightly)
     (answer,) = result["answers"]
     assert windows(answer) == [("fixed", days[3], days[4])], done.stderr
@@ -165,8 +165,8 @@ def test_nightlies_by_date(project: Project, wheels: Path, tmp_path: Path) -> No
 
 def test_stopped_and_gone_on_with(project: Project) -> None:
     project.case("fixed", bugs=bug("<2.29"))
-    words = ["fixed", "--torch", ">=2.26,<2.32"]
-    command = project.command("bisect", *words, "--index", project.index, "--json")
+    arguments = ["fixed", "--torch", ">=2.26,<2.32"]
+    command = project.command("bisect", *arguments, "--index", project.index, "--json")
     process = subprocess.Popen(
         command, cwd=project.folder, env=project.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -180,7 +180,7 @@ def test_stopped_and_gone_on_with(project: Project) -> None:
     known = len(project.lines)
     assert 1 <= known < budget(6)
     assert not json.loads(out)["answers"][0]["decided"], "what is known is told"
-    done, result = bisect(project, *words)
+    done, result = bisect(project, *arguments)
     assert windows(result["answers"][0]) == [("fixed", "2.28.0", "2.29.0")]
     assert done.returncode == 0
     assert len(project.lines) == len({line["torch"] for line in project.lines}), "nothing was run twice"
@@ -236,11 +236,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def offline(folder: Path, capsys: pytest.CaptureFixture[str], letters: str, *words: str, **header: Any) -> Any:
+def offline(folder: Path, capsys: pytest.CaptureFixture[str], letters: str, *arguments: str, **header: Any) -> Any:
     """Exit code and answer over releases 2.0.0, 2.1.0, .. whose cells are as `letters` say."""
     path = write_case(folder, "pytorch_1", **header)
     write_journal(folder, path, {f"2.{minor}.0": repeats for minor, repeats in enumerate(letters.split())})
-    code = main(["bisect", "--offline", "--json", *words])
+    code = main(["bisect", "--offline", "--json", *arguments])
     out, err = capsys.readouterr()
     return code, json.loads(out)["answers"][0] if out else {}, err
 
@@ -287,7 +287,7 @@ def test_a_gap_in_the_journal_is_named_offline(folder: Path, capsys: pytest.Capt
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "message"),
+    ("arguments", "code", "message"),
     [
         (["--torch", ">=2.7"], 2, "matches no torch release"),
         (["--torch", "==2.1.*"], 2, "only torch 2.1.0 is in this range, a bisection needs two; --patches takes"),
@@ -301,8 +301,10 @@ def test_a_gap_in_the_journal_is_named_offline(folder: Path, capsys: pytest.Capt
         (["--extra", "turbine"], 3, "nothing selected"),
     ],
 )
-def test_bad_input(folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], code: int, message: str) -> None:
-    status, answer, err = offline(folder, capsys, "B B .", *words)
+def test_bad_input(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, message: str
+) -> None:
+    status, answer, err = offline(folder, capsys, "B B .", *arguments)
     assert (status, answer) == (code, {})
     assert message in err
     assert len(err.splitlines()) == 1
@@ -330,7 +332,7 @@ KNOWN = ["2.4.0", "2.4.1", "2.5.0rc1", "2.5.0rc2", "2.5.0", "2.5.1", "2.6.0rc1",
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"),
+    ("arguments", "expected"),
     [
         ([], "2.4.1 2.5.1 2.6.0"),
         (["--patches"], "2.4.0 2.4.1 2.5.0 2.5.1 2.6.0"),
@@ -343,7 +345,7 @@ KNOWN = ["2.4.0", "2.4.1", "2.5.0rc1", "2.5.0rc2", "2.5.0", "2.5.1", "2.6.0rc1",
         (["--torch", "2.5.0rc2", "--torch", "2.5.0"], "2.5.0rc2 2.5.0"),
     ],
 )
-def test_the_range(words: list[str], expected: str) -> None:
+def test_the_range(arguments: list[str], expected: str) -> None:
     import argparse
 
     from pt2bugs.commands.bisect import Options, add_arguments
@@ -351,4 +353,4 @@ def test_the_range(words: list[str], expected: str) -> None:
     parser = argparse.ArgumentParser()
     add_arguments(parser)
     known = [Release(Version(version), ("3.11",)) for version in KNOWN]
-    assert " ".join(map(str, range_of(Options(**vars(parser.parse_args(words))), known))) == expected
+    assert " ".join(map(str, range_of(Options(**vars(parser.parse_args(arguments))), known))) == expected

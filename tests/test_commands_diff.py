@@ -21,8 +21,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def diff(*words: str) -> int:
-    return main(["diff", "a/results", "b/results", *words])
+def diff(*arguments: str) -> int:
+    return main(["diff", "a/results", "b/results", *arguments])
 
 
 def test_equal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -39,14 +39,14 @@ def test_the_answer(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (corpus / "log.txt").write_text(KNOWN)
     assert main(["match", "log.txt", "--torch", "2.9.1"]) == 0
     out = capsys.readouterr().out
-    for words in (
+    for text in (
         "known (",
         "pytorch_1  A padding mask makes the frobnicator untraceable",
         "https://github.com/pytorch/pytorch/issues/1, fixed in 2.10.0, by https://github.com/pytorch/pytorch/pull/11",
         "you are on 2.9.1: upgrade to torch 2.10.0",
         "uv run cases/dynamo/pytorch_1.py",
     ):
-        assert words in out
+        assert text in out
 
 
 def test_json(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,7 +77,7 @@ def test_stdin(corpus: Path, capsys: pytest.CaptureFixture[str], monkeypatch: py
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         (b"", "log.txt: is empty"),
         (b" \n\n", "log.txt: is empty"),
@@ -85,12 +85,12 @@ def test_stdin(corpus: Path, capsys: pytest.CaptureFixture[str], monkeypatch: py
         (b"\x00\x01\xff\xfe", "log.txt: has no traceback"),
     ],
 )
-def test_bad_input(corpus: Path, capsys: pytest.CaptureFixture[str], text: bytes, words: str) -> None:
+def test_bad_input(corpus: Path, capsys: pytest.CaptureFixture[str], text: bytes, message: str) -> None:
     (corpus / "log.txt").write_bytes(text)
     assert main(["match", "log.txt"]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert words in err
+    assert message in err
 
 
 def test_bad_arguments(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -33,13 +33,13 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def in_terminal(*words: str, columns: int, **env: str) -> list[str]:
+def in_terminal(*arguments: str, columns: int, **env: str) -> list[str]:
     """The lines that `pt2bugs` writes to a terminal of that width, stderr left aside."""
     ours, theirs = pty.openpty()
     ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     environ = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES", "NO_COLOR")}
     environ |= {"TERM": "xterm-256color", "PYTHONPATH": str(Path(__file__).parent.parent), **env}
-    command = [sys.executable, "-m", "pt2bugs.cli", *words]
+    command = [sys.executable, "-m", "pt2bugs.cli", *arguments]
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=subprocess.PIPE, env=environ) as process:
         os.close(theirs)
         text = b""
@@ -99,8 +99,8 @@ def test_in_a_narrow_terminal(project: Path, columns: int, tables: int) -> None:
 def test_narrower_than_a_name(project: Path) -> None:
     lines = [without_colour(line) for line in in_terminal("matrix", columns=24)]
     assert max(map(len, lines)) <= 24
-    words = [word for line in lines if line.startswith("pytorch_22") for word in line.split()]
-    assert [word for word in words if len(word) == 1 and word != "…"] == list("FPFEP.....")
+    parts = [part for line in lines if line.startswith("pytorch_22") for part in line.split()]
+    assert [part for part in parts if len(part) == 1 and part != "…"] == list("FPFEP.....")
 
 
 def test_without_colour(project: Path) -> None:

@@ -12,9 +12,9 @@ from seeded import write_case, write_journal
 ROOT = Path(__file__).resolve().parent.parent
 
 
-@pytest.mark.parametrize("words", [[], ["--shards", "1001"]])
-def test_into_how_many(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan", *words]) == 2
+@pytest.mark.parametrize("arguments", [[], ["--shards", "1001"]])
+def test_into_how_many(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", *arguments]) == 2
     assert "plan: say into how many parts with --shards N, at most 1000" in capsys.readouterr().err
 
 

@@ -29,15 +29,15 @@ def selected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., l
     (tmp_path / "script.py").write_text("import torch\n")
     monkeypatch.chdir(tmp_path)
 
-    def select(*words: str) -> list[str]:
-        options = SelectionOptions(patterns=words)
+    def select(*arguments: str) -> list[str]:
+        options = SelectionOptions(patterns=arguments)
         return [f"{cell.case.id}::{cell.check.name}" for cell in select_cells(options, select_cases(options)[1])]
 
     return select
 
 
 @pytest.mark.parametrize(
-    ("words", "ids"),
+    ("arguments", "ids"),
     [
         (["12"], ["pytorch_12", "torch_mlir_12"]),
         (["34"], ["shift_by_width"]),
@@ -50,8 +50,8 @@ def selected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., l
         (["*_12", "34"], ["pytorch_12", "shift_by_width", "torch_mlir_12"]),
     ],
 )
-def test_cases(selected: Callable[..., list[str]], words: list[str], ids: list[str]) -> None:
-    assert selected(*words) == [f"{id_}::{check}" for id_ in ids for check in ("test_a", "test_b")]
+def test_cases(selected: Callable[..., list[str]], arguments: list[str], ids: list[str]) -> None:
+    assert selected(*arguments) == [f"{id_}::{check}" for id_ in ids for check in ("test_a", "test_b")]
 
 
 def test_checks(selected: Callable[..., list[str]]) -> None:

@@ -25,7 +25,7 @@ else:
 
 
 @pytest.mark.parametrize(
-    ("letters", "words"),
+    ("letters", "expected"),
     [
         ("BB..", "2.8.0 to 2.9.1: there from the first, fixed in 2.10.0"),
         (".B..", "2.9.1 to 2.9.1: introduced after 2.8.0, fixed in 2.10.0"),
@@ -39,10 +39,10 @@ else:
         ("EFs.", "passes wherever measured"),
     ],
 )
-def test_life(tmp_path: Path, letters: str, words: str) -> None:
+def test_life(tmp_path: Path, letters: str, expected: str) -> None:
     releases = ("2.8.0", "2.9.1", "2.10.0", "2.11.0")
     write_journal(tmp_path, write_case(tmp_path, "pytorch_1"), dict(zip(releases, letters, strict=True)))
-    assert life(rows_of(tmp_path)) == words
+    assert life(rows_of(tmp_path)) == expected
 
 
 def rows_of(folder: Path) -> list[History]:

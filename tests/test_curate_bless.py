@@ -117,9 +117,9 @@ def test_a_new_identity(tmp_path: Path) -> None:
 
 
 def test_the_pattern_of_a_new_identity_leaves_numbers_open(tmp_path: Path) -> None:
-    words = "backend='inductor' raised:\nLoweringException: AssertionError: size 12 of arg0_1 (got 3.5)"
+    message = "backend='inductor' raised:\nLoweringException: AssertionError: size 12 of arg0_1 (got 3.5)"
     records = measured(("2.5.1", "pass"), ("2.6.0", "pass"))
-    records[-1] |= {"outcome": "raise", "error_type": "torch.X", "message": words}
+    records[-1] |= {"outcome": "raise", "error_type": "torch.X", "message": message}
     (entry,) = entries_of(write(tmp_path), records)
     assert entry.identity.match == r"size \d+ of arg\d+_\d+ \(got \d+\)"
 
@@ -127,8 +127,8 @@ def test_the_pattern_of_a_new_identity_leaves_numbers_open(tmp_path: Path) -> No
 def test_a_dtype_is_no_size(tmp_path: Path) -> None:
     """The number of a dtype is part of what tells the bug from another."""
     records = measured(("2.5.1", "pass"), ("2.6.0", "pass"))
-    words = "bfloat16 and uint8 gave torch.float32, not int64, at point 3"
-    records[-1] |= {"outcome": "wrong", "error_type": "AssertionError", "message": words}
+    message = "bfloat16 and uint8 gave torch.float32, not int64, at point 3"
+    records[-1] |= {"outcome": "wrong", "error_type": "AssertionError", "message": message}
     (entry,) = entries_of(write(tmp_path), records)
     assert entry.identity.match == r"bfloat16 and uint8 gave torch\.float32, not int64, at point \d+"
 

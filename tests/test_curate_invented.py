@@ -45,7 +45,7 @@ def problem(folder: Path, entry: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize(
-    ("entry", "words"),
+    ("entry", "message"),
     [
         ({**WRONG, "match": "not close"}, "another difference of assert_close"),
         ({**WRONG, "match": r"Greatest absolute difference: \d+\.\d+"}, "another difference of assert_close"),
@@ -68,8 +68,8 @@ def problem(folder: Path, entry: dict[str, Any]) -> str:
     ],
     ids=str,
 )
-def test_refused(tmp_path: Path, entry: dict[str, Any], words: str) -> None:
-    assert words in problem(tmp_path, entry)
+def test_refused(tmp_path: Path, entry: dict[str, Any], message: str) -> None:
+    assert message in problem(tmp_path, entry)
 
 
 @pytest.mark.parametrize(

@@ -337,7 +337,7 @@ def test_watch_is_ended_by_ctrl_c(watching: subprocess.Popen[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "message"),
     [
         (["new", "7", "--from", "nowhere.py"], "nowhere.py: cannot be read"),
         (["new", "7", "--from", "cases"], "`pt2bugs triage SCRIPT -o DIR` leaves one"),
@@ -345,10 +345,10 @@ def test_watch_is_ended_by_ctrl_c(watching: subprocess.Popen[str]) -> None:
         (["new", "Seven"], "Seven: not an issue's number"),
     ],
 )
-def test_bad_input(folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str) -> None:
+def test_bad_input(folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
     Path("broken.py").write_text("def f(:\n")
     assert main(arguments) == 2
-    assert words in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_from_a_triage(folder: Path) -> None:

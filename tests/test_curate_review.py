@@ -65,7 +65,7 @@ def test_a_complete_header(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "words"),
+    ("settings", "message"),
     [
         ({}, "neither a [[tool.pt2bugs.bug]] entry nor guard = true"),
         ({"bugs": [{"outcome": "raise", "error": "X"}]}, "needs error and match"),
@@ -73,22 +73,22 @@ def test_a_complete_header(tmp_path: Path) -> None:
         ({"bugs": [BUG], "symptom": "crash"}, "symptom 'crash' is shown by no entry: they say wrong"),
     ],
 )
-def test_an_incomplete_header(tmp_path: Path, settings: dict[str, Any], words: str) -> None:
+def test_an_incomplete_header(tmp_path: Path, settings: dict[str, Any], message: str) -> None:
     finding = check_header(write(tmp_path, **settings))
     assert finding.holds is False
-    assert words in finding.words
+    assert message in finding.message
 
 
 def test_a_docstring_that_says_too_little(tmp_path: Path) -> None:
     path = tmp_path / "pytorch_1.py"
     path.write_text(case_text('"""Short."""\n' + RIGHT, bugs=[BUG]))
-    assert "the docstring has 1 lines, not 3 to 10" in check_header(parse_case(path)).words
+    assert "the docstring has 1 lines, not 3 to 10" in check_header(parse_case(path)).message
 
 
 def test_imports(tmp_path: Path) -> None:
     assert check_imports(write(tmp_path)).holds
     finding = check_imports(write(tmp_path, "import numpy.linalg\n" + RIGHT))
-    assert (finding.holds, finding.words) == (False, "imports numpy")
+    assert (finding.holds, finding.message) == (False, "imports numpy")
     assert check_imports(write(tmp_path, "import numpy.linalg\n" + RIGHT, labels=["numpy"])).holds
 
 
@@ -108,11 +108,11 @@ def test_neighbours(tmp_path: Path) -> None:
     other = write(tmp_path, RIGHT.replace("x * 2", "x.sin()"), "pytorch_3", bugs=[BUG])
     assert check_neighbours(case, [case, other]).holds
     finding = check_neighbours(case, [case, renamed, other])
-    assert (finding.holds, finding.words) == (False, "does the same as pytorch_2")
+    assert (finding.holds, finding.message) == (False, "does the same as pytorch_2")
 
 
 @pytest.mark.parametrize(
-    ("guard", "verdicts", "holds", "words"),
+    ("guard", "verdicts", "holds", "message"),
     [
         (False, {"2.9.1": "xfail", "2.14.0": "pass"}, True, "fails on 2.9.1 to 2.9.1, passes on 2.14.0"),
         (False, {"2.9.1": "xfail", "2.14.0": "xfail"}, True, "on every release with an answer: not fixed yet"),
@@ -123,15 +123,15 @@ def test_neighbours(tmp_path: Path) -> None:
         (True, {"2.9.1": "pass", "2.10.0": "pass"}, True, "guard: passes on 2 releases"),
     ],
 )
-def test_releases(tmp_path: Path, guard: bool, verdicts: dict[str, str], holds: bool, words: str) -> None:
+def test_releases(tmp_path: Path, guard: bool, verdicts: dict[str, str], holds: bool, message: str) -> None:
     case = write(tmp_path, **({"guard": True} if guard else {"bugs": [BUG]}))
     finding = check_releases(case, [line(torch, verdict) for torch, verdict in verdicts.items()])
     assert finding.holds is holds
-    assert words in finding.words
+    assert message in finding.message
 
 
 @pytest.mark.parametrize(
-    ("lines", "holds", "words"),
+    ("lines", "holds", "message"),
     [
         ([line("2.13.0", "xfail")], True, "fails on 2.13.0"),
         ([line("2.12.1", "xfail")], False, "is not measured on torch 2.13.0; `pt2bugs run pytorch_1 --torch 2.13.0`"),
@@ -140,11 +140,11 @@ def test_releases(tmp_path: Path, guard: bool, verdicts: dict[str, str], holds: 
         ([line("2.13.0", "xfail", backend="aot_eager")], False, "is not measured on torch 2.13.0"),
     ],
 )
-def test_the_program_at_the_release_it_pins(tmp_path: Path, lines: list[Any], holds: bool, words: str) -> None:
+def test_the_program_at_the_release_it_pins(tmp_path: Path, lines: list[Any], holds: bool, message: str) -> None:
     """The main block runs `test_double` with eager."""
     case = write(tmp_path, bugs=[BUG], backends=["eager", "aot_eager"])
     finding = check_pinned(case, lines)
-    assert (finding.holds, words in finding.words) == (holds, True), finding.words
+    assert (finding.holds, message in finding.message) == (holds, True), finding.message
 
 
 def test_what_was_not_measured_is_asked_for_by_one_rule(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_the_program_of_a_guard_runs_all_its_checks(tmp_path: Path) -> None:
     assert check_pinned(write(tmp_path, guard=True), []).holds
     more = RIGHT.replace("if __name__", "def test_other(device):\n    pass\n\n\nif __name__")
     finding = check_pinned(write(tmp_path, more, guard=True), [])
-    assert (finding.holds, finding.words) == (False, "the main block does not run test_other")
+    assert (finding.holds, finding.message) == (False, "the main block does not run test_other")
 
 
 def test_compiles_and_duration(tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_ends_well_only_on_a_backend_that_no_entry_speaks_of(
     program = RIGHT.replace('test_double("cpu", "eager")', f'test_double("cpu", "{called}")')
     bugs = [{**BUG, "torch": ">=2", "backend": "aot_eager"}]
     finding = prober.check_program(write(tmp_path, program, bugs=bugs, backends=["eager", "aot_eager"]))
-    assert (finding.holds, finding.words.startswith("ends well")) == (holds, True)
+    assert (finding.holds, finding.message.startswith("ends well")) == (holds, True)
 
 
 def test_an_oracle_that_eager_fails(tmp_path: Path, prober: Prober) -> None:
@@ -218,7 +218,7 @@ def test_a_program_that_skips_says_nothing(tmp_path: Path, prober: Prober) -> No
     )
     case = write(tmp_path, program, bugs=[{**BUG, "torch": ">=2"}])
     finding = prober.check_program(case)
-    assert (finding.holds, "no grid" in finding.words) == (None, True)
+    assert (finding.holds, "no grid" in finding.message) == (None, True)
 
 
 @pytest.mark.parametrize(("blocked", "holds"), [(True, None), (False, False)])
@@ -244,4 +244,4 @@ def test_all_rules_are_answered(tmp_path: Path, prober: Prober) -> None:
     assert tuple(one.rule for one in found) == RULES
     assert all(one.holds for one in found)
     skipped = findings_of(write(tmp_path, bugs=[BUG], devices=["cuda"]), [case], [], prober)
-    assert [one.words for one in skipped[-3:]] == ["needs cuda"] * 3
+    assert [one.message for one in skipped[-3:]] == ["needs cuda"] * 3

@@ -10,7 +10,7 @@ from pt2bugs.cli import main
 from seeded import write_case, write_journal
 
 
-def words_of_check(folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
+def output_of_check(folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
     main(["check", "--no-run", "--cases", f"{folder / 'cases'}", "--results", f"{folder / 'results'}", "pytorch_1"])
     return capsys.readouterr().err
 
@@ -36,12 +36,12 @@ def test_the_same_releases(
 ) -> None:
     write_journal(tmp_path, write_case(tmp_path, "pytorch_1"), {"2.8.0": "B", "2.9.1": "B", "2.10.0": "."})
     write_journal(tmp_path, write_case(tmp_path, "pytorch_2", **settings), letters)
-    words = "pytorch_1: fails on the same releases with the same symptom as pytorch_2 "
-    assert (words in words_of_check(tmp_path, capsys)) is told
+    message = "pytorch_1: fails on the same releases with the same symptom as pytorch_2 "
+    assert (message in output_of_check(tmp_path, capsys)) is told
 
 
 def test_a_bug_on_every_release_has_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Many bugs are old and not fixed: that ties no two of them."""
     for name in ("pytorch_1", "pytorch_2"):
         write_journal(tmp_path, write_case(tmp_path, name), {"2.8.0": "B", "2.9.1": "B"})
-    assert "same symptom" not in words_of_check(tmp_path, capsys)
+    assert "same symptom" not in output_of_check(tmp_path, capsys)

@@ -43,14 +43,14 @@ def test_it_is_a_good_case_as_far_as_can_be_said(tmp_path: Path) -> None:
     assert check_header(case).holds
     assert check_imports(case).holds
     found = [check_releases(case, []), check_compiles(case, [])]
-    assert [(one.holds, one.words) for one in found] == [(None, "not measured: needs cuda")] * 2
+    assert [(one.holds, one.message) for one in found] == [(None, "not measured: needs cuda")] * 2
     assert check_imports(write(tmp_path, devices=["cpu", "cuda"])).holds is False, "a CPU has no triton"
 
 
 def test_measured_it_is_judged_like_any_other(tmp_path: Path) -> None:
     case = write(tmp_path, devices=["cuda"])
     line = {"torch": "2.13.0+cu130", "graphs": 1, "frame": "", "verdict": "fail"}
-    assert check_releases(case, [line]).words.startswith("not as its header says on 2.13.0")  # type: ignore[list-item]
+    assert check_releases(case, [line]).message.startswith("not as its header says on 2.13.0")  # type: ignore[list-item]
     line["verdict"] = "pass"
     assert check_releases(case, [line]).holds is False, "seen failing nowhere"  # type: ignore[list-item]
 

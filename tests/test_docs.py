@@ -42,19 +42,19 @@ ALL = sorted(set(commands()))
 
 @pytest.mark.parametrize(("page", "line"), ALL)
 def test_a_command_is_one(page: str, line: str) -> None:
-    words = shlex.split(line)
-    if words[1] in ("plan", "merge") and words[1] not in COMMANDS:
+    arguments = shlex.split(line)
+    if arguments[1] in ("plan", "merge") and arguments[1] not in COMMANDS:
         pytest.skip("a command of a later version")
-    parser, _ = command_parser(words[1])
-    _, rest = parser.parse_known_args(words[2:])
-    assert [word for word in rest if word.startswith("-")] == []
+    parser, _ = command_parser(arguments[1])
+    _, rest = parser.parse_known_args(arguments[2:])
+    assert [argument for argument in rest if argument.startswith("-")] == []
 
 
 def is_read(line: str) -> bool:
-    words = shlex.split(line)
-    on_results = words[1] in READING and "/elsewhere" not in line and "parquet" not in line
-    writes = any(word.startswith("--update-") for word in words)
-    return on_results and not writes and (words[1] not in ("compare", "bisect") or "--offline" in words)
+    arguments = shlex.split(line)
+    on_results = arguments[1] in READING and "/elsewhere" not in line and "parquet" not in line
+    writes = any(argument.startswith("--update-") for argument in arguments)
+    return on_results and not writes and (arguments[1] not in ("compare", "bisect") or "--offline" in arguments)
 
 
 @pytest.mark.parametrize("line", sorted({line for _, line in ALL if is_read(line)}))

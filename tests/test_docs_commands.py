@@ -63,7 +63,7 @@ def flipped(x):
 x = torch.arange(4)
 torch.testing.assert_close(torch.compile(flipped)(x), flipped(x))
 """
-WORDS = {
+PLACEHOLDERS = {
     "/elsewhere": "elsewhere",
     "<id>": "pytorch_163640",
     "NAME": "inductor-freezing",
@@ -127,16 +127,16 @@ def test_a_command_of_the_documents_works(
     monkeypatch.setenv("PT2BUGS_HOME", str(world.folder / "home"))
     if "--torch" not in line:
         monkeypatch.setenv("PYTHONPATH", str(world.torch))
-    words = [word for one in shlex.split(replaced(line))[1:] for word in globbed(one)]
-    prepare(world, words)
-    status = main(words)
+    arguments = [argument for one in shlex.split(replaced(line))[1:] for argument in globbed(one)]
+    prepare(world, arguments)
+    status = main(arguments)
     # 1: a documented bug is there, or a case is not a good one.
     assert status in (0, 1), line
 
 
 def replaced(line: str) -> str:
-    for word, other in WORDS.items():
-        line = line.replace(word, other)
+    for placeholder, other in PLACEHOLDERS.items():
+        line = line.replace(placeholder, other)
     return line
 
 
@@ -145,17 +145,17 @@ def globbed(word: str) -> list[str]:
     return sorted(map(str, Path().glob(word))) if "*" in word and "/" in word else [word]
 
 
-def prepare(world: World, words: list[str]) -> None:
+def prepare(world: World, arguments: list[str]) -> None:
     """The case that a command makes is not there before; the one that it is about is."""
     for pattern in ("pytorch_123456.py", "pytorch_16364?.py", "pytorch_172073.py"):
         for path in world.folder.rglob(pattern):
             path.unlink()
-    if words[0] == "new":
+    if arguments[0] == "new":
         return
     world.case("cases/dynamo", "pytorch_163640", "doubled")
     # What `new` makes a page further up, in a test that another worker may run.
     world.case("cases/decomposition", "pytorch_172073", "doubled")
-    if "pytorch_123456.py" in words:
+    if "pytorch_123456.py" in arguments:
         world.case(".", "pytorch_123456", "flipped")
-    elif "pytorch_123456" in words:
+    elif "pytorch_123456" in arguments:
         world.case("cases/inductor", "pytorch_123456", "flipped")

@@ -169,11 +169,11 @@ def test_torch_that_cannot_be_imported(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "words"), [("os.abort()", "died by SIG(ABRT|SEGV)"), ("os._exit(9)", "left with status 9")]
+    ("how", "message"), [("os.abort()", "died by SIG(ABRT|SEGV)"), ("os._exit(9)", "left with status 9")]
 )
-def test_torch_that_crashes_at_import(bench: Bench, how: str, words: str) -> None:
+def test_torch_that_crashes_at_import(bench: Bench, how: str, message: str) -> None:
     bench.at_import(f"\nimport sys; print('words before the end', file=sys.stderr, flush=True); {how}\n")
-    with pytest.raises(EngineError, match=f"words before the end(?s:.*){words}"):
+    with pytest.raises(EngineError, match=f"words before the end(?s:.*){message}"):
         bench.engine().start()
 
 

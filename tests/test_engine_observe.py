@@ -27,12 +27,12 @@ def seen(call: Callable[..., Any], *arguments: Any) -> Observation:
     return observe_exception(caught.value, "/cases/pytorch_1.py")
 
 
-@pytest.mark.parametrize(("words", "frames"), [("", ["lists", "symbolic_convert"]), ("told", [])])
-def test_an_error_without_a_word_has_the_frames_of_its_cause(words: str, frames: list[str]) -> None:
+@pytest.mark.parametrize(("message", "frames"), [("", ["lists", "symbolic_convert"]), ("told", [])])
+def test_an_error_without_a_word_has_the_frames_of_its_cause(message: str, frames: list[str]) -> None:
     """As InternalTorchDynamoError of torch 2.0: all are raised in one place."""
     inner = function("_dynamo/lists.py", "raise KeyError('x')")
     middle = function("_dynamo/symbolic_convert.py", "inner()", inner=inner)
-    body = f"try: middle()\n    except KeyError as error: raise RuntimeError({words!r}) from error"
+    body = f"try: middle()\n    except KeyError as error: raise RuntimeError({message!r}) from error"
     found = seen(function("_dynamo/convert_frame.py", body, middle=middle))
     assert found.frame == "torch/_dynamo/convert_frame.py:3 call"
     assert found.frames[:2] == [f"torch/_dynamo/{name}.py:2 call" for name in frames]

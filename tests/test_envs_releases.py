@@ -22,7 +22,7 @@ ALL = releases("2.0.0", "2.0.1", "2.9.0", "2.9.1", "2.10.0rc1", "2.10.0", "2.11.
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"),
+    ("specs", "expected"),
     [
         (["minors"], "2.0.1 2.9.1 2.10.0"),
         (["all"], "2.0.0 2.0.1 2.9.0 2.9.1 2.10.0"),
@@ -41,8 +41,8 @@ ALL = releases("2.0.0", "2.0.1", "2.9.0", "2.9.1", "2.10.0rc1", "2.10.0", "2.11.
         (["next", "2.9"], "2.9.1 2.11.0.dev20260101"),
     ],
 )
-def test_what_is_meant(words: list[str], expected: str) -> None:
-    assert " ".join(map(str, select_releases(words, ALL))) == expected
+def test_what_is_meant(specs: list[str], expected: str) -> None:
+    assert " ".join(map(str, select_releases(specs, ALL))) == expected
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from pt2bugs.envs.environment import Environment, EnvironmentFailure, Key, choos
 from pt2bugs.envs.releases import Release
 from pt2bugs.envs.size import format_size, parse_size
 from pt2bugs.envs.sources import Sources
-from pt2bugs.envs.store import MARKER, Store, _uv_words
+from pt2bugs.envs.store import MARKER, Store, _uv_message
 from suite import HARNESS, children, wait_until
 
 
@@ -189,10 +189,10 @@ def test_a_python_that_is_not_there(store: Store, monkeypatch: pytest.MonkeyPatc
         ("", ""),
     ],
 )
-def test_words_of_uv(stderr: str, expected: str) -> None:
-    words = _uv_words(stderr)
-    assert expected in words
-    assert "\n" not in words
+def test_message_of_uv(stderr: str, expected: str) -> None:
+    message = _uv_message(stderr)
+    assert expected in message
+    assert "\n" not in message
 
 
 @pytest.mark.parametrize(

@@ -48,8 +48,8 @@ Export = Callable[..., bytes]
 def export(project: Path) -> Export:
     """`pt2bugs export` into a file, as bytes."""
 
-    def run(name: str, *words: str) -> bytes:
-        assert main(["export", "--format", name, "-o", "out", *words]) == 0
+    def run(name: str, *arguments: str) -> bytes:
+        assert main(["export", "--format", name, "-o", "out", *arguments]) == 0
         return Path("out").read_bytes()
 
     return run
@@ -100,9 +100,9 @@ def test_junit_says_what_ci_systems_count(export: Export) -> None:
         for suite in root
         for case in suite.iter("testcase")
     }
-    words = ["skipped", "skipped", "passed", "passed", "failure", "failure", "failure", "error", "skipped", "failure"]
+    results = ["skipped", "skipped", "passed", "passed", "failure", "failure", "failure", "error", "skipped", "failure"]
     assert [seen[f"torch {r}", f"dynamo.{case}"] for case in ROWS for r in RELEASES] == [
-        *words,
+        *results,
         "failure",
         "passed",
     ]

@@ -26,7 +26,7 @@ def test_a():
 
 class TestCollection:
     @pytest.mark.parametrize(
-        ("settings", "words"),
+        ("settings", "message"),
         [
             ({"tiemout": 3}, "unknown key 'tiemout' in [tool.pt2bugs]; did you mean 'timeout'?"),
             ({"symptom": "crahs"}, "unknown symptom 'crahs'; did you mean 'crash'?"),
@@ -35,12 +35,12 @@ class TestCollection:
             ({"bugs": [{"outcome": "raise", "backends": "x"}]}, "unknown key 'backends' in [[tool.pt2bugs.bug]]"),
         ],
     )
-    def test_bad_header_stops_everything(self, suite: Suite, settings: dict[str, object], words: str) -> None:
+    def test_bad_header_stops_everything(self, suite: Suite, settings: dict[str, object], message: str) -> None:
         path = suite.case("bad", compiles("f"), **settings)  # type: ignore[arg-type]
         suite.case("good", compiles("f"))
         done = suite.run()
         assert done.status == 2
-        assert words in done.output
+        assert message in done.output
         assert f"{path}:" in done.output
         assert "Traceback" not in done.output
         assert done.records == []
@@ -194,7 +194,7 @@ class TestJournal:
 class TestBrokenEnvironment:
     """Its cells are errors with the words of what is broken; never a bug, also not a documented one."""
 
-    def expect(self, suite: Suite, words: str, **env: str) -> None:
+    def expect(self, suite: Suite, message: str, **env: str) -> None:
         bugs = [{"outcome": outcome} for outcome in ("raise", "crash", "timeout", "wrong")]
         for bug in bugs:
             suite.case(f"case_{bug['outcome']}", compiles("f"), bugs=[bug])
@@ -203,10 +203,10 @@ class TestBrokenEnvironment:
         assert len(done.records) == len(bugs)
         for record in done.records:
             assert (record["outcome"], record["verdict"]) == ("error", "error")
-            assert words in record["message"]
+            assert message in record["message"]
 
     @pytest.mark.parametrize(
-        ("fault", "words"),
+        ("fault", "message"),
         [
             ("raise", "canary on cpu with inductor: InternalTorchDynamoError: cannot compile program"),
             ("wrong", "canary on cpu with inductor: AssertionError: Tensor-likes are not close!"),
@@ -214,12 +214,12 @@ class TestBrokenEnvironment:
             ("no-space", "canary on cpu with inductor: OSError: [Errno 28] No space left on device"),
         ],
     )
-    def test_compiler_that_cannot_compile(self, suite: Suite, fault: str, words: str) -> None:
+    def test_compiler_that_cannot_compile(self, suite: Suite, fault: str, message: str) -> None:
         write_torch(suite.torch, faults={"program": fault})
-        self.expect(suite, words)
+        self.expect(suite, message)
 
     @pytest.mark.parametrize(
-        ("source", "words"),
+        ("source", "message"),
         [
             ("import no_such_library", "No module named 'no_such_library'"),
             ("raise OSError('libtorch.so: undefined symbol')", "libtorch.so: undefined symbol"),
@@ -228,9 +228,9 @@ class TestBrokenEnvironment:
             ("import sys; sys.exit('numpy 2 is too new')", "numpy 2 is too new"),
         ],
     )
-    def test_torch_that_does_not_import(self, suite: Suite, source: str, words: str) -> None:
+    def test_torch_that_does_not_import(self, suite: Suite, source: str, message: str) -> None:
         (suite.torch / "torch" / "__init__.py").write_text(source)
-        self.expect(suite, words)
+        self.expect(suite, message)
 
     def test_broken_later(self, suite: Suite) -> None:
         """A disk that fills after the canary passed."""
@@ -265,7 +265,7 @@ class TestRepeat:
         return [r["verdict"] for r in done.records], done.records[-1]["message"], done.status
 
     @pytest.mark.parametrize(
-        ("what", "verdicts", "words"),
+        ("what", "verdicts", "reason"),
         [
             ("assert number % 2", ["fail", "pass", "flaky"], "repeats disagree: wrong 2/3, pass 1/3"),
             ("assert number != 1", ["pass", "fail", "flaky"], "repeats disagree: pass 2/3, wrong 1/3"),
@@ -276,10 +276,10 @@ class TestRepeat:
             ("assert False", ["fail", "fail", "fail"], ""),
         ],
     )
-    def test_disagreement_is_flaky(self, suite: Suite, what: str, verdicts: list[str], words: str) -> None:
+    def test_disagreement_is_flaky(self, suite: Suite, what: str, verdicts: list[str], reason: str) -> None:
         found, message, status = self.verdicts(suite, what, "--repeat", "3")
         assert found == verdicts
-        assert words in message
+        assert reason in message
         assert status == (0 if set(verdicts) == {"pass"} else 1)
 
     def test_error_is_no_disagreement(self, suite: Suite) -> None:

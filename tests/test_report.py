@@ -176,8 +176,8 @@ def test_text_stays_text(pages: dict[str, Element]) -> None:
 
 def test_a_cell_of_a_case_page_tells_all(pages: dict[str, Element]) -> None:
     cell = text_of(line_of(pages["case/pytorch_2.html"], "test_it-cpu-inductor-2.10.0"))
-    for words in ("fail", "crash", "SIGSEGV", "expected to pass on torch 2.10.0", "2.10.0+cpu", "3.11.7"):
-        assert words in cell
+    for text in ("fail", "crash", "SIGSEGV", "expected to pass on torch 2.10.0", "2.10.0+cpu", "3.11.7"):
+        assert text in cell
     assert "pt2bugs run pytorch_2 --torch 2.10.0 --device cpu --backend inductor --rerun" in cell
     xpass = text_of(line_of(pages["case/pytorch_2.html"], "test_it-cpu-inductor-2.9.1"))
     assert "passed, but the documented bug was expected: fixed?" in xpass
@@ -190,8 +190,8 @@ def test_the_command_of_a_cell_is_one(
     found = re.search(r"pt2bugs (run .*--rerun)", cell)
     assert found
     # Nothing is run: the index does not answer.
-    words = [*found[1].split(), *folder_options(project), "--index", "http://127.0.0.1:9/"]
-    assert main(words) == 2
+    arguments = [*found[1].split(), *folder_options(project), "--index", "http://127.0.0.1:9/"]
+    assert main(arguments) == 2
     assert "package index cannot be asked" in capsys.readouterr().err
 
 
@@ -282,7 +282,7 @@ def test_the_data_of_the_page_is_that_of_the_export(project: Path) -> None:
 
 
 def test_filters_of_the_command(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = [
+    arguments = [
         "report",
         "-o",
         str(tmp_path),
@@ -294,9 +294,9 @@ def test_filters_of_the_command(project: Path, tmp_path: Path, capsys: pytest.Ca
         "flaky",
         *folder_options(project),
     ]
-    assert main(words) == 3, "flaky only in 2.9.1"
-    words[words.index("2.10")] = "2.9"
-    assert main(words) == 0
+    assert main(arguments) == 3, "flaky only in 2.9.1"
+    arguments[arguments.index("2.10")] = "2.9"
+    assert main(arguments) == 0
     page = html5lib.parse((tmp_path / "index.html").read_text(), namespaceHTMLElements=False)
     assert letters(page) == {"pytorch_3::test_it[cpu-inductor]": [".", "~"]}
     assert "2.9 is torch 2.9.1" in capsys.readouterr().err

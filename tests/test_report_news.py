@@ -30,8 +30,8 @@ def seed(project: Path, name: str, then: Mapping[str, str], now: Mapping[str, st
     write_journal(project, path, now, start=SINCE)
 
 
-def news(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, dict[str, Any]]:
-    assert main(["news", "--since", DAY, "--json", *words]) == 0
+def news(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, dict[str, Any]]:
+    assert main(["news", "--since", DAY, "--json", *arguments]) == 0
     return {one["release"]: one for one in json.loads(capsys.readouterr().out)}
 
 

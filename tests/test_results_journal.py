@@ -19,8 +19,8 @@ from pt2bugs.results.writer import JournalError, JournalWriter
 def record(**values: Any) -> Record:
     texts: Any = dict.fromkeys(KEYS, "")
     numbers: Any = {"graphs": None, "exit_status": None, "duration_s": 0.0, "peak_rss_mb": 0.0}
-    words: Any = {"outcome": "pass", "verdict": "pass"}
-    made: Any = {**texts, **numbers, **words, "schema": SCHEMA, "repeat": 1, "repeats": 1, "extras": [], **values}
+    judged: Any = {"outcome": "pass", "verdict": "pass"}
+    made: Any = {**texts, **numbers, **judged, "schema": SCHEMA, "repeat": 1, "repeats": 1, "extras": [], **values}
     return cast(Record, made)
 
 

@@ -28,9 +28,9 @@ CHANGES = st.dictionaries(st.sampled_from([*KEYS, *OPTIONAL_KEYS, "kind"]), SOME
 
 
 def both(path: Path) -> tuple[list[Record], list[Record], list[str], list[str]]:
-    words: tuple[list[str], list[str]] = ([], [])
-    lines = [record_of(line) for line in read_lines([path], words[0].append)]
-    return lines, list(read_journal([path], words[1].append)), *words
+    warnings: tuple[list[str], list[str]] = ([], [])
+    lines = [record_of(line) for line in read_lines([path], warnings[0].append)]
+    return lines, list(read_journal([path], warnings[1].append)), *warnings
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -46,14 +46,14 @@ def test_any_line(tmp_path: Path, changed: list[tuple[dict[str, Any], set[str], 
     texts.insert(1, json.dumps({"schema": SCHEMA, "kind": "run", "run_id": record()["run_id"], **facts}))
     path.write_text("\n".join(texts) + "\n")
     try:
-        as_lines, as_dicts, words, others = both(path)
+        as_lines, as_dicts, warnings, others = both(path)
     except Exception as error:
         with pytest.raises(type(error)):
             list(read_journal([path], lambda _: None))
         return
     known = {*KEYS, *OPTIONAL_KEYS}
     assert as_lines == [{key: value for key, value in one.items() if key in known} for one in as_dicts]
-    assert words == others
+    assert warnings == others
 
 
 def test_both_schemas(tmp_path: Path) -> None:
@@ -76,13 +76,13 @@ def test_a_torn_line_costs_no_other(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     text = json.dumps(record())
     path.write_text(f"{text}\n{text[:200]}{text}\n\n{text}\n{text[:-1]}")
-    as_lines, as_dicts, words, others = both(path)
+    as_lines, as_dicts, warnings, others = both(path)
     assert as_lines == as_dicts == [record(), record()]
-    assert words == others == [f"{path}:2: dropped a torn line", f"{path}:5: dropped a torn line"]
+    assert warnings == others == [f"{path}:2: dropped a torn line", f"{path}:5: dropped a torn line"]
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "message"),
     [
         ({"torch": 5}, "torch: Expected `str`, got `int`"),
         ({"outcome": "banana"}, "outcome: Invalid enum value 'banana'"),
@@ -91,8 +91,8 @@ def test_a_torn_line_costs_no_other(tmp_path: Path) -> None:
         ({"schema": FULL}, ""),
     ],
 )
-def test_the_words_name_the_key(changes: dict[str, Any], words: str) -> None:
-    assert problem_of({**record(), **changes}) == words
+def test_the_message_names_the_key(changes: dict[str, Any], message: str) -> None:
+    assert problem_of({**record(), **changes}) == message
 
 
 def test_a_key_that_is_missing() -> None:

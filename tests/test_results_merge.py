@@ -30,8 +30,8 @@ def lines(folder: str) -> list[str]:
     return [line for path in sorted(Path(folder).rglob("*.jsonl")) for line in path.read_text().splitlines()]
 
 
-def merged(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> tuple[dict[str, object], str]:
-    assert main(["merge", *words, "-o", "results", "--json"]) == status
+def merged(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> tuple[dict[str, object], str]:
+    assert main(["merge", *arguments, "-o", "results", "--json"]) == status
     told = capsys.readouterr()
     return json.loads(told.out), told.err
 

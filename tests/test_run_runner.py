@@ -210,8 +210,8 @@ def test_a_limited_cpu(project: Project) -> None:
         path = project.case(name, bugs=bugs)
         path.write_text(case_text(body, bugs=bugs))
     asked = ("run", "--index", project.index, "--torch", "2.5.1", "--threads", "2", "--capability")
-    for words in ((), ("--results", "results")):
-        refused = project.run(*asked, "default", *words)
+    for arguments in ((), ("--results", "results")):
+        refused = project.run(*asked, "default", *arguments)
         assert refused.returncode == 2
         assert "--capability default: does not stand for a release; name a folder of its own" in refused.stderr
     project.matrix("2.5.1", ATEN_CPU_CAPABILITY="default")

@@ -18,7 +18,7 @@ def test_a_program_that_passes(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         ("import torch\nx = (", "is not Python"),
         ("import torch, no_such_module", "No module named 'no_such_module'"),
@@ -30,11 +30,11 @@ def test_a_program_that_passes(bench: Bench) -> None:
         ("import torch\nopen('weights.bin')", "needs a file that is not there"),
     ],
 )
-def test_what_cannot_be_run(bench: Bench, text: str, words: str) -> None:
+def test_what_cannot_be_run(bench: Bench, text: str, message: str) -> None:
     code, out, err = bench.triage(str(bench.program(text)))
     assert (code, out) == (2, "")
     (line,) = [line for line in err.splitlines() if line.startswith("pt2bugs: ")]
-    assert words in line
+    assert message in line
 
 
 def test_an_import_that_is_not_needed(bench: Bench) -> None:

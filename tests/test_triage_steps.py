@@ -168,8 +168,8 @@ def test_a_long_title_ends_with_a_word() -> None:
     context = "unsupported operator: aten._nested_tensor_from_mask_left_aligned.default"
     message = f"Operator does not support running with fake tensors\n  Developer debug context: {context}\n"
     assert title(message) == f"Unsupported: {context}"
-    words = "a longer sentence " * 10
-    assert title(words) == "Unsupported: " + "a longer sentence " * 5 + "a ..."
+    sentence = "a longer sentence " * 10
+    assert title(sentence) == "Unsupported: " + "a longer sentence " * 5 + "a ..."
 
 
 def test_a_smaller_program_says_the_same() -> None:

@@ -161,11 +161,11 @@ def test_a_fake_tensor_that_is_not_as_the_real_one(tmp_path: Path, lab: Laborato
     ladder = Ladder([Step("inductor", shown.identity, same=True)], "inductor")
     assert metadata_mismatch(ladder) == ""
     ladder.steps.append(Step(CROSSREF, compared.identity, same=False))
-    words = metadata_mismatch(ladder)
-    assert words.startswith("the fake tensor of aten.copysign.Tensor is not as the real one: Stride mismatch")
+    mismatch = metadata_mismatch(ladder)
+    assert mismatch.startswith("the fake tensor of aten.copysign.Tensor is not as the real one: Stride mismatch")
     classification = classify(load_program(path), Reproduction(shown, shown.identity, 1, 1, Oracle()), ladder)
     assert (classification.symptom, classification.component) == ("wrong-result", "fake-tensor")
-    assert words in classification.why
+    assert mismatch in classification.why
 
 
 def test_only_what_is_compiled_has_its_fake_tensors_compared(tmp_path: Path, lab: Laboratory) -> None:

@@ -197,15 +197,15 @@ _CASES = {
 """Completes case ids: a function of the shell."""
 
 
-def _print_completion(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+def _print_completion(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
     """Print the script with which a shell completes `pt2bugs`."""
-    if len(words) != 1 or words[0] not in SHELLS:
+    if len(arguments) != 1 or arguments[0] not in SHELLS:
         parser.error(f"--print-completion takes one of {', '.join(SHELLS)}")
     try:
         import shtab
     except ImportError:
         parser.error("completion is made by shtab: pip install shtab")
-    (shell,) = words
+    (shell,) = arguments
     commands = parser.add_subparsers()
     for name, help_ in COMMANDS.items():
         sub = commands.add_parser(name, help=help_)
@@ -224,7 +224,7 @@ def _parse_command(parser: argparse.ArgumentParser, argv: Sequence[str]) -> argp
         parser.set_defaults(arguments=list(argv[at + 1 :]))
         argv = argv[:at]
     arguments, rest = parser.parse_known_args(argv)
-    if rest and (not hasattr(arguments, "patterns") or any(word.startswith("-") for word in rest)):
+    if rest and (not hasattr(arguments, "patterns") or any(argument.startswith("-") for argument in rest)):
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     if rest:
         arguments.patterns = [*arguments.patterns, *rest]

@@ -50,16 +50,16 @@ class Recognizer:
             terminalreporter.write_line(f"pt2bugs: failures were not compared with the known bugs: {self._problem}")
 
     def _tell(self, report: pytest.TestReport | pytest.CollectReport, error: BaseException) -> None:
-        words = self._words("".join(traceback.format_exception(type(error), error, error.__traceback__)))
-        if not words:
+        known = self._describe_matches("".join(traceback.format_exception(type(error), error, error.__traceback__)))
+        if not known:
             return
         add_section = getattr(report.longrepr, "addsection", None)
         if add_section is not None:
-            add_section(TITLE, words)
+            add_section(TITLE, known)
         else:
-            report.longrepr = f"{report.longrepr}\n{words}"
+            report.longrepr = f"{report.longrepr}\n{known}"
 
-    def _words(self, text: str) -> str:
+    def _describe_matches(self, text: str) -> str:
         """What to say of a failure; empty if it is no known bug."""
         if self._problem:
             return ""

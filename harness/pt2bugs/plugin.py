@@ -16,7 +16,7 @@ from typing import Any, Literal
 import pytest
 from packaging.version import InvalidVersion, Version
 
-from pt2bugs.backends.reach import OwnWords, Reach, on_its_device, special_reaches
+from pt2bugs.backends.reach import BackendOverrides, Reach, on_its_device, special_reaches
 from pt2bugs.case.cells import Cell, cells_of
 from pt2bugs.case.corpus import Selection, add_unique, is_case_file
 from pt2bugs.case.header import parse_case
@@ -73,8 +73,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("pt2bugs", "PyTorch 2 compiler bugs")
     for name, settings in _OPTIONS:
         group.addoption(f"--pt2bugs-{name}", dest=_destination(name), **settings)
-    words = "name the known PyTorch bugs among the failures of this suite; changes no result"
-    group.addoption("--pt2bugs-match", action="store_true", help=words)
+    help_text = "name the known PyTorch bugs among the failures of this suite; changes no result"
+    group.addoption("--pt2bugs-match", action="store_true", help=help_text)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -155,8 +155,8 @@ class CaseFile(pytest.File):
 def _reaches(config: pytest.Config) -> dict[str, Reach]:
     """How the backends asked for are reached, as far as torch does not find them by their name alone."""
     try:
-        said = OwnWords(imports=tuple(_option(config, "import", ())), device=_option(config, "on", ""))
-        return special_reaches(_option(config, "backend", ()), said)
+        overrides = BackendOverrides(imports=tuple(_option(config, "import", ())), device=_option(config, "on", ""))
+        return special_reaches(_option(config, "backend", ()), overrides)
     except InputError as error:
         raise pytest.UsageError(str(error)) from None
 

@@ -53,15 +53,15 @@ class Difference:
             "check": check,
             "device": device,
             "backend": backend,
-            "seen": self.failure.words if self.failure else "pass",
+            "seen": self.failure.summary if self.failure else "pass",
             "known": str(self.known.identity) if self.known else "",
             "reason": self.known.reason if self.known else "",
         }
 
     @property
-    def words(self) -> str:
+    def summary(self) -> str:
         """What is different, on one line."""
-        seen = self.failure.words if self.failure else "pass"
+        seen = self.failure.summary if self.failure else "pass"
         if self.known is None:
             return seen
         if self.change is Change.EXPIRED:
@@ -138,16 +138,16 @@ def write_baseline(path: Path, entries: Iterable[Accepted]) -> None:
 
 def as_text(found: Iterable[Difference]) -> str:
     """One line for each difference."""
-    return "\n".join(f"{one.change}: {one.name}  {one.words}" for one in found)
+    return "\n".join(f"{one.change}: {one.name}  {one.summary}" for one in found)
 
 
 def as_markdown(found: Iterable[Difference], paths: Mapping[str, str]) -> str:
     """A table; `paths` are the addresses of the issues by case."""
     rows = ["| change | cell | seen |", "| --- | --- | --- |"]
     for one in found:
-        words = one.words.replace("|", "\\|").replace("<", "&lt;")
+        summary = one.summary.replace("|", "\\|").replace("<", "&lt;")
         issue = paths.get(one.cell[0], "")
-        rows.append(f"| {one.change} | [{one.name.replace('[', '(').replace(']', ')')}]({issue}) | {words} |")
+        rows.append(f"| {one.change} | [{one.name.replace('[', '(').replace(']', ')')}]({issue}) | {summary} |")
     return "\n".join(rows)
 
 
@@ -158,7 +158,7 @@ def as_annotations(found: Iterable[Difference], locations: Mapping[tuple[str, st
         path, line = locations.get(one.cell[:2], ("", 1))
         kind = "warning" if one.change is Change.GONE else "error"
         title = _escape(f"{one.change}: {one.name}", value=True)
-        lines.append(f"::{kind} file={_escape(path, value=True)},line={line},title={title}::{_escape(one.words)}")
+        lines.append(f"::{kind} file={_escape(path, value=True)},line={line},title={title}::{_escape(one.summary)}")
     return "\n".join(lines)
 
 

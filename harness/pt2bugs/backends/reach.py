@@ -15,7 +15,7 @@ from pt2bugs.errors import InputError
 
 
 @dataclass(frozen=True)
-class OwnWords:
+class BackendOverrides:
     """What a user says of a backend; `device` replaces the CPU in its cells, as in `BackendSetup`."""
 
     packages: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class Reach:
         return self.known is None or self.known.supports(torch)
 
 
-def reach_of(name: str, said: OwnWords = OwnWords()) -> Reach:
+def reach_of(name: str, overrides: BackendOverrides = BackendOverrides()) -> Reach:
     """How a backend is reached. What the user says counts before what is known of it.
 
     Raises:
@@ -52,17 +52,19 @@ def reach_of(name: str, said: OwnWords = OwnWords()) -> Reach:
     setup = known.setup if known else BackendSetup(name, name)
     setup = replace(
         setup,
-        imports=said.imports or setup.imports,
-        not_claimed=said.not_claimed or setup.not_claimed,
-        device=said.device or setup.device,
+        imports=overrides.imports or setup.imports,
+        not_claimed=overrides.not_claimed or setup.not_claimed,
+        device=overrides.device or setup.device,
     )
-    extras = (known.extra,) if known and known.extra and not said.packages else ()
-    words = [package_word(text) for text in said.packages or (known.packages if known else ())]
+    extras = (known.extra,) if known and known.extra and not overrides.packages else ()
+    installs = [package_word(text) for text in overrides.packages or (known.packages if known else ())]
     # Whoever names packages decides for which torch they are.
-    return Reach(setup, (*extras, *(word for word, _ in words)), tuple(words), known if not said.packages else None)
+    return Reach(
+        setup, (*extras, *(extra for extra, _ in installs)), tuple(installs), known if not overrides.packages else None
+    )
 
 
-def special_reaches(backends: Iterable[str], said: OwnWords = OwnWords()) -> dict[str, Reach]:
+def special_reaches(backends: Iterable[str], overrides: BackendOverrides = BackendOverrides()) -> dict[str, Reach]:
     """Those of the backends that torch does not find by their name alone, by name.
 
     Raises:
@@ -70,15 +72,15 @@ def special_reaches(backends: Iterable[str], said: OwnWords = OwnWords()) -> dic
     """
     names = list(dict.fromkeys(backends))
     options = (
-        ("--with", said.packages),
-        ("--import", said.imports),
-        ("--not-claimed", said.not_claimed),
-        ("--on", said.device),
+        ("--with", overrides.packages),
+        ("--import", overrides.imports),
+        ("--not-claimed", overrides.not_claimed),
+        ("--on", overrides.device),
     )
     given = [option for option, value in options if value]
     if given and len(names) != 1:
         raise InputError(f"{given[0]} is for one backend: name it, and no other, with --backend")
-    found = {name: reach_of(name, said) for name in names}
+    found = {name: reach_of(name, overrides) for name in names}
     return {name: reach for name, reach in found.items() if reach.extras or reach.setup != BackendSetup(name, name)}
 
 
@@ -99,24 +101,24 @@ def reproduction(
     cell: tuple[str, str, str, str],
     torch: str | None,
     extras: Iterable[str],
-    said: OwnWords = OwnWords(),
+    overrides: BackendOverrides = BackendOverrides(),
 ) -> list[str]:
-    """The words of the command that runs a cell of an environment again, without the last, ``--rerun``.
+    """The arguments of the command that runs a cell of an environment again, without the last, ``--rerun``.
 
     A backend that is known brings its packages and its device along. `extras` are those of the journal, where a path
-    has its last part alone; `said` has the user's own words for them. Without `torch` it is the running one.
+    has its last part alone; `overrides` has what the user named. Without `torch` it is the running one.
     """
     case, _, device, backend = cell
     reach = reach_of(backend)
-    words = ["pt2bugs", "run", case, *(["--torch", torch] if torch else [])]
-    words += [] if device in (reach.setup.device, said.device) else ["--device", device]
-    words += ["--backend", backend]
+    command = ["pt2bugs", "run", case, *(["--torch", torch] if torch else [])]
+    command += [] if device in (reach.setup.device, overrides.device) else ["--device", device]
+    command += ["--backend", backend]
     own = [extra for extra in extras if extra not in reach.extras]
-    words += [word for extra in own if extra in EXTRAS for word in ("--extra", extra)]
+    command += [argument for extra in own if extra in EXTRAS for argument in ("--extra", extra)]
     if any(extra not in EXTRAS for extra in own):
         # With packages of the user's own none of the known ones are installed, so that all are named.
-        named = said.packages or [_DIGEST.sub("", extra) for extra in extras if extra not in EXTRAS]
-        words += [word for package in named for word in ("--with", package)]
-    for option, values in (("--import", said.imports), ("--not-claimed", said.not_claimed)):
-        words += [word for value in values for word in (option, value)]
-    return words + (["--on", said.device] if said.device else [])
+        named = overrides.packages or [_DIGEST.sub("", extra) for extra in extras if extra not in EXTRAS]
+        command += [argument for package in named for argument in ("--with", package)]
+    for option, values in (("--import", overrides.imports), ("--not-claimed", overrides.not_claimed)):
+        command += [argument for value in values for argument in (option, value)]
+    return command + (["--on", overrides.device] if overrides.device else [])

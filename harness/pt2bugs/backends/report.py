@@ -112,7 +112,7 @@ def _judge(
         return Group.CANNOT_SAY, seen
     failing = {name: other for name, other in others.items() if failure_of(other)}
     if record["outcome"] == Outcome.PASS:
-        return (Group.NOT_YOURS, _words(others["inductor"])) if "inductor" in failing else (Group.PASSES, "")
+        return (Group.NOT_YOURS, _describe(others["inductor"])) if "inductor" in failing else (Group.PASSES, "")
     if failure_of(record) is None:
         return Group.CANNOT_SAY, seen
     if not others and cell.backend in cell.case.backends:
@@ -122,19 +122,19 @@ def _judge(
             continue
         if is_same(record, failing[name], cell.case.bugs):
             return Group.INHERITED, f"{seen} (so does {name})"
-        return Group.CANNOT_SAY, f"{seen} ({name} fails too, in another way: {_words(failing[name])})"
+        return Group.CANNOT_SAY, f"{seen} ({name} fails too, in another way: {_describe(failing[name])})"
     above = others.get("aot_eager")
     if above is None or above["outcome"] != Outcome.PASS or above["verdict"] == Verdict.FLAKY:
-        return Group.CANNOT_SAY, f"{seen} (aot_eager has no answer: {_words(above) if above else 'it was not run'})"
+        return Group.CANNOT_SAY, f"{seen} (aot_eager has no answer: {_describe(above) if above else 'it was not run'})"
     return Group.ONLY_YOURS, f"{seen}{_beside(failing.get('inductor'))}"
 
 
-def _words(record: Record) -> str:
+def _describe(record: Record) -> str:
     return Observation.from_dict(record).summary
 
 
 def _beside(inductor: Record | None) -> str:
-    return f" (inductor fails too: {_words(inductor)})" if inductor else ""
+    return f" (inductor fails too: {_describe(inductor)})" if inductor else ""
 
 
 def of_group(answers: Iterable[Answer], group: Group) -> list[Answer]:
@@ -158,12 +158,12 @@ def by_demand(answers: Iterable[Answer]) -> dict[str, dict[str, int]]:
     return _by(answers, lambda answer: answer.demands)
 
 
-def _by(answers: Iterable[Answer], words_of: Callable[[Answer], Iterable[str]]) -> dict[str, dict[str, int]]:
+def _by(answers: Iterable[Answer], keys_of: Callable[[Answer], Iterable[str]]) -> dict[str, dict[str, int]]:
     found: dict[str, list[Answer]] = {}
     for answer in answers:
-        for word in words_of(answer):
-            found.setdefault(word, []).append(answer)
-    return {word: counts(found[word]) for word in sorted(found)}
+        for key in keys_of(answer):
+            found.setdefault(key, []).append(answer)
+    return {key: counts(found[key]) for key in sorted(found)}
 
 
 def reference_lines(lines: Iterable[Record]) -> dict[tuple[str, str], dict[str, Record]]:

@@ -90,7 +90,7 @@ class Accepted:
         return f"{self.bug.identity}: {self.message}" if self.message else self.bug.identity
 
     @property
-    def words(self) -> str:
+    def summary(self) -> str:
         """Until when it is accepted, and why."""
         end = f"until {self.until}" if self.until else "for ever"
         return f"{end}: {self.reason}" if self.reason else f"{end}, no reason given"

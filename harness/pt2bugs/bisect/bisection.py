@@ -159,7 +159,7 @@ class Bisection:
                 elif tried:
                     states[release] = State.UNKNOWN
                 if states.get(release) is State.UNKNOWN:
-                    history.unusable[release] = finding.words if finding else self._failures.get(release, "")
+                    history.unusable[release] = finding.summary if finding else self._failures.get(release, "")
                 elif release in states:
                     history.unusable.pop(release, None)
             history.unusable = {r: history.unusable[r] for r in self.targets if r in history.unusable}

@@ -67,17 +67,17 @@ class Difference:
         """One line that says why."""
         if self.change is Change.UNSURE:
             if (confidence := flaky_confidence(self.before, self.after)) is not None:
-                sides = f"{seen_in_words(self.before)} -> {seen_in_words(self.after)}"
+                sides = f"{describe_finding(self.before)} -> {describe_finding(self.after)}"
                 return f"flaky, and {confidence:.0%} sure only: {sides}"
             unknown = [
-                f"{side} {seen_in_words(finding)}"
+                f"{side} {describe_finding(finding)}"
                 for side, finding in (("before:", self.before), ("after:", self.after))
                 if health_of(finding) is Health.UNKNOWN
             ]
             return "; ".join(unknown)
         if self.change is Change.STILL:
-            return seen_in_words(self.after)
-        return f"{seen_in_words(self.before)} -> {seen_in_words(self.after)}"
+            return describe_finding(self.after)
+        return f"{describe_finding(self.before)} -> {describe_finding(self.after)}"
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -209,7 +209,7 @@ def identity_of(finding: Finding) -> tuple[str, str, str]:
     return finding.record["outcome"], finding.record["error_type"], finding.record["signal"]
 
 
-def seen_in_words(finding: Finding | None) -> str:
+def describe_finding(finding: Finding | None) -> str:
     """One line: the documented bug, another failure, or why there is no answer."""
     if finding is None:
         return "not in the journal"
@@ -217,11 +217,11 @@ def seen_in_words(finding: Finding | None) -> str:
         return "passes"
     seen = Observation.from_dict(finding.record)
     if finding.state is State.BUG:
-        return finding.words
+        return finding.summary
     if finding.record["verdict"] == Verdict.FLAKY:
         return "repeats disagree"
     kind = "blocked by another limitation" if finding.record["verdict"] == Verdict.SKIP else "another failure"
-    return f"{kind}: {finding.words}" if seen.outcome in FAILURES else finding.words
+    return f"{kind}: {finding.summary}" if seen.outcome in FAILURES else finding.summary
 
 
 def _facts(finding: Finding | None) -> dict[str, Any] | None:

@@ -59,9 +59,9 @@ def _groups(comparison: Comparison, *, everything: bool) -> Iterator[tuple[str, 
 def _notes(comparison: Comparison, one: Difference) -> Iterator[str]:
     entry: Accepted | None
     if entry := comparison.accepted.get(one):
-        yield f"accepted {entry.words}"
+        yield f"accepted {entry.summary}"
     elif entry := comparison.ended.get(one):
-        yield f"was accepted {entry.words}"
+        yield f"was accepted {entry.summary}"
 
 
 def _line(text: str) -> str:

@@ -65,7 +65,7 @@ class Finding:
         return is_complete(self.record) and is_enough
 
     @property
-    def words(self) -> str:
+    def summary(self) -> str:
         """One line: what was seen."""
         if self.is_flaky:
             return f"the bug in {self.sightings} of {self.runs} runs"

@@ -95,8 +95,8 @@ def add_unique(cases: dict[str, Case], case: Case) -> None:
     """
     known = cases.setdefault(case.id, case)
     if known.path != case.path:
-        words = f"id {case.id!r} is taken by {known.path}; ids are unique, rename one file"
-        raise CaseError(case.path, [Problem(None, words)])
+        message = f"id {case.id!r} is taken by {known.path}; ids are unique, rename one file"
+        raise CaseError(case.path, [Problem(None, message)])
 
 
 @dataclass(frozen=True)

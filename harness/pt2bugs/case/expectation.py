@@ -35,13 +35,13 @@ class Judgement:
     """The verdict, and a sentence that says why: or what makes it, as most are judged for the verdict alone."""
 
     verdict: Verdict
-    words: str | Callable[[], str]
+    explanation: str | Callable[[], str]
     bug: Bug | None = None
 
     @property
     def reason(self) -> str:
         """Why."""
-        return self.words if isinstance(self.words, str) else self.words()
+        return self.explanation if isinstance(self.explanation, str) else self.explanation()
 
 
 @lru_cache(maxsize=4096)
@@ -136,8 +136,8 @@ def judge(case: Case, check: str, where: Where, seen: Observation) -> Judgement:
         return _judge(case, check, where, seen)
     except PatternTimeout:
         lines = ", ".join(str(bug.line) for bug in case.bugs if bug.match or bug.frame or bug.output)
-        words = "a pattern takes too long on what was seen; rewrite it without repetitions inside repetitions"
-        return Judgement(Verdict.ERROR, f"{case.path.name}: entries in lines {lines}: {words}")
+        problem = "a pattern takes too long on what was seen; rewrite it without repetitions inside repetitions"
+        return Judgement(Verdict.ERROR, f"{case.path.name}: entries in lines {lines}: {problem}")
 
 
 def _judge(case: Case, check: str, where: Where, seen: Observation) -> Judgement:

@@ -89,8 +89,8 @@ def parse_case(path: Path) -> Case:
         opened = opening_line(text)
         if opened is None:
             raise CaseError.of(path, 1, "no script metadata (PEP 723): the file needs a '# /// script' block")
-        words = "the '# /// script' block has no closing '# ///', or a line in it does not start with '# '"
-        raise CaseError.of(path, opened, words)
+        problem = "the '# /// script' block has no closing '# ///', or a line in it does not start with '# '"
+        raise CaseError.of(path, opened, problem)
     metadata = _parse_toml(path, block.toml, block.first_line)
     tool = metadata.get("tool")
     table = tool.get("pt2bugs") if isinstance(tool, dict) else None
@@ -155,8 +155,8 @@ def _parse_toml(path: Path, toml: str, first: int) -> dict[str, Any]:
         line = first + int(at[1]) - 1 if at else first
         raise CaseError.of(path, line, f"the script metadata is not TOML: {error}") from None
     except (ValueError, RecursionError) as error:  # a number of too many digits, brackets in brackets
-        words = f"the script metadata cannot be parsed: {error or type(error).__name__}"
-        raise CaseError.of(path, first, words) from None
+        problem = f"the script metadata cannot be parsed: {error or type(error).__name__}"
+        raise CaseError.of(path, first, problem) from None
 
 
 def _entries(
@@ -173,8 +173,8 @@ def _parse_bug(table: HeaderTable, checks: Sequence[Check], devices: Sequence[st
     if "outcome" not in table:
         table.note(None, f"{table.name} needs an outcome: one of {', '.join(sorted(FAILURES))}")
     outcome = table.word("outcome", tuple(sorted(str(outcome) for outcome in FAILURES)), str(Outcome.WRONG))
-    for key, words in (("check", [check.name for check in checks]), ("device", devices), ("backend", backends)):
-        table.word(key, words, "")
+    for key, allowed in (("check", [check.name for check in checks]), ("device", devices), ("backend", backends)):
+        table.word(key, allowed, "")
     if "signal" in table and outcome != Outcome.CRASH:
         table.note("signal", f'signal belongs to outcome = "crash", not to {outcome!r}')
     elif "signal" in table:
@@ -200,8 +200,8 @@ def _parse_bug(table: HeaderTable, checks: Sequence[Check], devices: Sequence[st
 def _timeout(header: HeaderTable) -> float:
     value = header.get("timeout", DEFAULT_TIMEOUT_S)
     if not (math.isfinite(value) and 0 < value <= MAX_TIMEOUT_S):
-        words = f"timeout must be greater than zero seconds and at most a day ({MAX_TIMEOUT_S:g}), not {shown(value)}"
-        header.note("timeout", words)
+        problem = f"timeout must be greater than zero seconds and at most a day ({MAX_TIMEOUT_S:g}), not {shown(value)}"
+        header.note("timeout", problem)
         return DEFAULT_TIMEOUT_S
     return float(value)
 

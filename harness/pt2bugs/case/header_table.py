@@ -70,10 +70,10 @@ class HeaderTable:
             if not self._table.get(key) and (key not in self._given or key in self._table):
                 self.note(None, f"{self.name} needs {key!r}")
 
-    def word(self, key: str, words: Sequence[str], default: str) -> str:
+    def word(self, key: str, allowed: Sequence[str], default: str) -> str:
         value: str = self._table.get(key, default)
-        if key in self._table and value not in words:
-            hint = did_you_mean(value, words) or f": one of {', '.join(words)}"
+        if key in self._table and value not in allowed:
+            hint = did_you_mean(value, allowed) or f": one of {', '.join(allowed)}"
             self.note(key, f"unknown {key} {shown(value)}{hint}")
             return default
         return value

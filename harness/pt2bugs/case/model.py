@@ -175,7 +175,7 @@ class Case:
             "backends": list(self.backends),
             "extra": self.extra,
             "checks": [check.name for check in self.checks],
-            "demands": {name: list(words) for name, words in self.demands.items()},
+            "demands": {name: list(demanded) for name, demanded in self.demands.items()},
             "requires_torch": str(self.requires_torch),
             "timeout": self.timeout,
             "memory": self.memory,

@@ -27,7 +27,7 @@ def read_program(text: str, problems: list[Problem]) -> tuple[tuple[Check, ...],
     checks: dict[str, Check] = {}
     for node in tree.body:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name.startswith("test_"):
-            problems += [Problem(node.lineno, f"check {node.name} {words}") for words in _problems_of(node, text)]
+            problems += [Problem(node.lineno, f"check {node.name} {problem}") for problem in _problems_of(node, text)]
             if node.name in checks:
                 problems.append(Problem(node.lineno, f"check {node.name} is defined twice"))
             names = tuple(argument.arg for argument in (*node.args.args, *node.args.kwonlyargs))
@@ -62,7 +62,7 @@ def _yields(function: ast.AST) -> bool:
     return False
 
 
-def did_you_mean(word: str, words: Iterable[str]) -> str:
+def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A hint that ends a message about an unknown word; empty if nothing is close."""
-    close = difflib.get_close_matches(word, list(words), n=1)
+    close = difflib.get_close_matches(word, list(known), n=1)
     return f"; did you mean {close[0]!r}?" if close else ""

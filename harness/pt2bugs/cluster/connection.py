@@ -85,18 +85,18 @@ def _remote(where: str) -> Iterator[Client]:
     elif re.fullmatch(r"(\w+://)?[^\s/]+:\d+", where):
         named = {"address": where}
     else:
-        words = "is no address such as tcp://host:8786, no scheduler file that is there, and not local:N"
-        raise ClusterError(f"--cluster {where}: {words}")
+        why = "is no address such as tcp://host:8786, no scheduler file that is there, and not local:N"
+        raise ClusterError(f"--cluster {where}: {why}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # other versions of other packages are no matter here
             client = Client(**named, timeout=CONNECT_S, set_as_default=False, name="pt2bugs")
     except OSError as error:
-        words = f"no scheduler answers there within {CONNECT_S:g} s; `dask scheduler` starts one ({_first_line(error)})"
-        raise ClusterError(f"--cluster {where}: {words}") from None
+        why = f"no scheduler answers there within {CONNECT_S:g} s; `dask scheduler` starts one ({_first_line(error)})"
+        raise ClusterError(f"--cluster {where}: {why}") from None
     except (TypeError, RuntimeError, ValueError, KeyError, ImportError) as error:
-        words = "see Dask's settings distributed.comm.tls if it is about certificates"
-        raise ClusterError(f"--cluster {where}: cannot be connected to: {_first_line(error)}; {words}") from None
+        why = "see Dask's settings distributed.comm.tls if it is about certificates"
+        raise ClusterError(f"--cluster {where}: cannot be connected to: {_first_line(error)}; {why}") from None
     try:
         yield client
     finally:
@@ -147,8 +147,8 @@ def _started(count: int, folder: str) -> LocalCluster:
         except (RuntimeError, TimeoutError, OSError) as error:
             # A worker that is lost before it has joined takes all down; later ones are started again by Dask.
             if starts == MAX_STARTS:
-                words = f"the workers ended while they started, {starts} times: {_first_line(error)}"
-                raise ClusterError(f"--cluster local:{count}: {words}") from None
+                why = f"the workers ended while they started, {starts} times: {_first_line(error)}"
+                raise ClusterError(f"--cluster local:{count}: {why}") from None
 
 
 def _close(client: Client) -> None:

@@ -10,7 +10,7 @@ from pt2bugs.case.cells import Cell
 from pt2bugs.case.expectation import Where, expected_bug
 from pt2bugs.cluster.ledger import Attempt, Owed
 from pt2bugs.cluster.session import GPU, Session, Worker
-from pt2bugs.cluster.task import CaseFile, PackageWords, Task, TaskCell
+from pt2bugs.cluster.task import CaseFile, InstallOptions, Task, TaskCell
 from pt2bugs.run.placement import Batch, Costs, Placement
 from pt2bugs.run.schedule import RunOptions, Work
 
@@ -31,7 +31,7 @@ class Settings:
         factors: how much longer than on average the checks of a release take.
     """
 
-    packages: PackageWords
+    packages: InstallOptions
     durations: Mapping[tuple[str, str, str, str], float] = field(default_factory=dict)
     longest: Mapping[tuple[str, str, str, str], float] = field(default_factory=dict)
     factors: Mapping[str, float] = field(default_factory=dict)

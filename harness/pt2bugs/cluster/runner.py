@@ -75,8 +75,8 @@ class ClusterRunner:
         require_writable(self._results.journal_folder)
         for one in work:
             if one.target.python is not None:
-                words = "makes its environments on the workers: name releases with --torch"
-                raise ClusterError(f"--cluster {self.session.where}: {words}")
+                problem = "makes its environments on the workers: name releases with --torch"
+                raise ClusterError(f"--cluster {self.session.where}: {problem}")
         self.progress.total(sum(len(one.cells) for one in work))
         try:
             self.session.roll_call(ROLL_CALL_S, {one.target.key.python for one in work})
@@ -235,12 +235,12 @@ class ClusterRunner:
         if answer.refused:
             self.session.refuse(worker.address, answer.refused)
             self._lose([worker.address])
-        elif words := answer.unmade or answer.other_torch:
-            self._unmade(attempt, worker, words, has_lines=bool(answer.unmade))
+        elif reason := answer.unmade or answer.other_torch:
+            self._unmade(attempt, worker, reason, has_lines=bool(answer.unmade))
         elif attempt.errors and len(attempt.errors) == len(attempt.owed):
             first = attempt.lines[min(attempt.errors)]
-            words = answer.failure or telling_line(first[max(first)]["message"])
-            if not self._avoid(attempt, worker, words) and answer.failure:
+            reason = answer.failure or telling_line(first[max(first)]["message"])
+            if not self._avoid(attempt, worker, reason) and answer.failure:
                 self._fail(attempt.work, answer.failure)
 
     def _forget(self, attempt: Attempt) -> None:
@@ -249,14 +249,14 @@ class ClusterRunner:
         if self._seats.get(attempt.seat) is attempt:
             self._seats[attempt.seat] = None
 
-    def _avoid(self, attempt: Attempt, worker: Worker, words: str) -> bool:
+    def _avoid(self, attempt: Attempt, worker: Worker, reason: str) -> bool:
         """Give a worker nothing more of an environment that fails there; False where there is nobody else for it."""
         if not self._other_site(attempt.owed[0], worker):
             return False
         environment = self._plan.environment(attempt.work)
         if (worker.site, environment) not in self._unfit:
             self._unfit.add((worker.site, environment))
-            self.progress.log(f"worker {worker}: {attempt.work.target} fails there, others take it: {words}")
+            self.progress.log(f"worker {worker}: {attempt.work.target} fails there, others take it: {reason}")
         for one in self.session.workers.values():
             for seat in one.seat_names():
                 # A seat that is at work comes to its own end.
@@ -264,11 +264,11 @@ class ClusterRunner:
                     self._plan.placement.refuse(seat, environment)
         return True
 
-    def _unmade(self, attempt: Attempt, worker: Worker, words: str, *, has_lines: bool) -> None:
+    def _unmade(self, attempt: Attempt, worker: Worker, reason: str, *, has_lines: bool) -> None:
         """An environment cannot be made: somebody else may, and if not, that is an error of all its cells."""
-        if self._avoid(attempt, worker, words):
+        if self._avoid(attempt, worker, reason):
             return
-        self._fail(attempt.work, words)
+        self._fail(attempt.work, reason)
         for number in self._plan.placement.abandon(self._plan.environment(attempt.work)):
             owed = self._plan.owed[number]
             if has_lines:
@@ -276,10 +276,10 @@ class ClusterRunner:
             else:
                 self._ledger.answered[number] = False
 
-    def _fail(self, work: Work, words: str) -> None:
+    def _fail(self, work: Work, reason: str) -> None:
         if not work.failure:
-            self.progress.log(f"{work.target}: {words}")
-        work.failure = words
+            self.progress.log(f"{work.target}: {reason}")
+        work.failure = reason
 
     # --- workers that go --------------------------------------------------------------------------------
 
@@ -332,14 +332,14 @@ class ClusterRunner:
             return f"{len(left)} cells to run, and nobody is there (`dask worker ADDRESS` starts one)"
         on_gpu = [one for one in left if one.needs and not list(self._plan.fitting(one))]
         if on_gpu:
-            words = f'has the resource {GPU} (`dask worker ADDRESS --resources "{GPU}=1"`)'
-            return f"{len(on_gpu)} cells are for {on_gpu[0].cell.device}, and none {words}"
+            requirement = f'has the resource {GPU} (`dask worker ADDRESS --resources "{GPU}=1"`)'
+            return f"{len(on_gpu)} cells are for {on_gpu[0].cell.device}, and none {requirement}"
         return f"{len(left)} cells to run, and none that is there can take them"
 
     def _give_up(self) -> None:
         """Nobody came. The cells stay owed, for the same command to go on with."""
-        words = self._what_is_missing()
+        missing = self._what_is_missing()
         if not self.session.workers:
-            raise ClusterError(f"--cluster {self.session.where}: {words}; the same command goes on")
+            raise ClusterError(f"--cluster {self.session.where}: {missing}; the same command goes on")
         for one in self._left():
-            self._fail(one.work, f"not all of it was run: {words}")
+            self._fail(one.work, f"not all of it was run: {missing}")

@@ -219,10 +219,10 @@ class Session:
 
 
 def _why_unnamed(error: BaseException) -> str:
-    words = (str(error).splitlines() or [type(error).__name__])[0][:300]
+    message = (str(error).splitlines() or [type(error).__name__])[0][:300]
     if isinstance(error, ImportError | AttributeError | TypeError):
-        return f"it lacks what this pt2bugs needs there ({words}); pip install 'pt2bugs[run,cluster]=={__version__}'"
-    return f"it cannot say what it is: {words}"
+        return f"it lacks what this pt2bugs needs there ({message}); pip install 'pt2bugs[run,cluster]=={__version__}'"
+    return f"it cannot say what it is: {message}"
 
 
 @contextlib.contextmanager

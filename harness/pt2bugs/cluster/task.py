@@ -19,7 +19,7 @@ LINE, LOG, READY = "line", "log", "ready"
 
 
 @dataclass(frozen=True)
-class PackageWords:
+class InstallOptions:
     """Where a worker is to take packages from, as the user named it; what is not named is the worker's own setting.
 
     `budget` is the bytes that all environments of a worker may take together.
@@ -67,7 +67,7 @@ class Task:
     setup: BackendSetup | None
     pairs: tuple[tuple[str, str], ...]
     options: RunOptions
-    packages: PackageWords
+    packages: InstallOptions
     files: tuple[CaseFile, ...]
     cells: tuple[TaskCell, ...]
 

@@ -20,7 +20,7 @@ from pt2bugs.case.header import parse_case
 from pt2bugs.case.model import Case, CaseError
 from pt2bugs.cluster.engines import Engines
 from pt2bugs.cluster.host import site, this_host
-from pt2bugs.cluster.task import LINE, LOG, READY, Answer, CaseFile, PackageWords, Task, code_hash
+from pt2bugs.cluster.task import LINE, LOG, READY, Answer, CaseFile, InstallOptions, Task, code_hash
 from pt2bugs.envs.environment import EnvironmentFailure
 from pt2bugs.envs.machine import has_python
 from pt2bugs.envs.sources import Sources, sources
@@ -196,13 +196,13 @@ def _case_of(file: CaseFile, folder: Path) -> Case:
             _cases[path.as_posix()] = parse_case(path)
         case = _cases[path.as_posix()]
     if case.hash != file.hash:
-        words = f"{file.name}: this worker reads version {case.hash} of the case in it, the driver {file.hash}"
-        raise OtherCaseError(words)
+        message = f"{file.name}: this worker reads version {case.hash} of the case in it, the driver {file.hash}"
+        raise OtherCaseError(message)
     return case
 
 
-def _sources(words: PackageWords) -> Sources:
-    return sources(words.index, words.find_links, words.torch_backend)
+def _sources(options: InstallOptions) -> Sources:
+    return sources(options.index, options.find_links, options.torch_backend)
 
 
 def _drop_variables_of_dask() -> None:

@@ -107,8 +107,8 @@ def on_this_machine(
     if device or cluster:
         return work
     left, absent = without_absent(work)
-    for words in told(absent):
-        log(words)
+    for message in told(absent):
+        log(message)
     return left
 
 
@@ -137,8 +137,8 @@ def _targets(options: MatrixOptions) -> list[Target]:
         if options.torch:
             raise InputError("--python-exe names one interpreter; leave --torch out")
         if options.results is None:
-            words = "name a folder for its results, with --results"
-            raise InputError(f"--python-exe {options.python_exe}: is no release; {words}")
+            problem = "name a folder for its results, with --results"
+            raise InputError(f"--python-exe {options.python_exe}: is no release; {problem}")
         return in_interpreter(options, named_interpreter(options.python_exe), options.backend)
     if not options.torch:
         return in_interpreter(options, running_interpreter(), options.backend)

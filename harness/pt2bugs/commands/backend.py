@@ -81,8 +81,8 @@ class Options(SelectionOptions, ResultsOptions, RunningOptions):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     names = ", ".join(known_backends())
-    words = f"a torch.compile backend; known: {names}; without one, what was measured of each"
-    parser.add_argument("name", metavar="NAME", nargs="?", default="", help=words)
+    help_text = f"a torch.compile backend; known: {names}; without one, what was measured of each"
+    parser.add_argument("name", metavar="NAME", nargs="?", default="", help=help_text)
     add_selection(parser, backend=False)
     add_results(parser)
     add_run(parser)
@@ -131,7 +131,7 @@ def run(options: Options) -> int:
 def _measure(options: Options) -> tuple[list[Answer], Target, list[str]]:
     """The answer for each cell, the target of the backend, and which environments could not answer."""
     corpus, cases = select_cases(options)
-    reach = reach_of(options.name, options.own_words)
+    reach = reach_of(options.name, options.overrides)
     if reach.known and reach.known.broken:
         warn(f"{options.name}: is known not to run: {reach.known.broken}")
     cells = [cell for case in cases for cell in cells_of(case, tuple(options.device), (options.name,))]
@@ -194,8 +194,8 @@ def _targets(
         if options.torch or options.packages:
             raise InputError("--python-exe names an interpreter that has torch and the backend: leave out the rest")
         if options.python_exe and options.results is None:
-            words = "is no release; name a folder for its results, with --results"
-            raise InputError(f"--python-exe {options.python_exe}: {words}")
+            problem = "is no release; name a folder for its results, with --results"
+            raise InputError(f"--python-exe {options.python_exe}: {problem}")
         there = named_interpreter(options.python_exe) if options.python_exe else running_interpreter()
         without = replace(there, key=replace(there.key, extras=()), others=others)
         return replace(there, setup=reach.setup), without
@@ -233,8 +233,8 @@ def _offline_release(options: Options, reach: Reach, cells: Sequence[Cell], line
     if options.torch:
         there = {version for version in there if str(version) == options.torch}
     if not there:
-        words = f" on torch {options.torch}" if options.torch else ""
-        raise InputError(f"{options.name}: the journal has no line of it{words}; without --offline it is run")
+        where = f" on torch {options.torch}" if options.torch else ""
+        raise InputError(f"{options.name}: the journal has no line of it{where}; without --offline it is run")
     return Release(max(there), ())
 
 
@@ -245,17 +245,17 @@ def _reproduce(cell: Cell, target: Target, options: Options) -> str:
     """The command that runs the cell again."""
     torch = target.key.torch if target.python is None else None
     extras = () if target.python else target.key.extras
-    words = reproduction(cell.key, torch, extras, options.own_words)
+    command = reproduction(cell.key, torch, extras, options.overrides)
     if options.python_exe:
-        words += ["--python-exe", str(options.python_exe), "--results", str(options.results or "results")]
+        command += ["--python-exe", str(options.python_exe), "--results", str(options.results or "results")]
     for option, values in (
         ("--index", [options.index] if options.index else []),
         ("--find-links", options.find_links),
         ("--python", [options.python] if options.python else []),
         ("--cases", options.cases),
     ):
-        words += [word for value in values for word in (option, str(value))]
-    return shlex.join([*words, "--rerun"])
+        command += [argument for value in values for argument in (option, str(value))]
+    return shlex.join([*command, "--rerun"])
 
 
 def _show_all(options: Options) -> int:
@@ -281,8 +281,8 @@ def _show_all(options: Options) -> int:
     heads = ["cells", *(str(group) for group in Group)]
     print(f"{'backend':{width}}  {'torch':8}{'  '.join(heads)}")
     for row in rows:
-        words = "  ".join(f"{row[head]:{len(head)}}" for head in heads) if "cells" in row else f"-  {row['about']}"
-        print(f"{row['backend']:{width}}  {row['torch']:8}{words}")
+        columns = "  ".join(f"{row[head]:{len(head)}}" for head in heads) if "cells" in row else f"-  {row['about']}"
+        print(f"{row['backend']:{width}}  {row['torch']:8}{columns}")
     return OK
 
 

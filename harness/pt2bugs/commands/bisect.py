@@ -124,23 +124,23 @@ def range_of(options: Options, releases: Sequence[Release]) -> list[Release]:
         InputError: fewer than two releases: nothing can change.
     """
     chosen: set[Release] = set()
-    words = options.torch or ["all" if options.patches else "minors"]
-    for word, request in zip(words, parse_request(words), strict=True):
-        found = _matching(word, request, releases, candidates=options.candidates)
-        if word == "minors" or (isinstance(request, SpecifierSet) and not options.patches):
+    specs = options.torch or ["all" if options.patches else "minors"]
+    for spec, request in zip(specs, parse_request(specs), strict=True):
+        found = _matching(spec, request, releases, candidates=options.candidates)
+        if spec == "minors" or (isinstance(request, SpecifierSet) and not options.patches):
             found = [*minors(found), *(release for release in found if release.version.is_prerelease)]
         chosen.update(found)
     if len(chosen) < 2:
-        words_ = " ".join(options.torch) or "minors"
+        asked = " ".join(options.torch) or "minors"
         only = next(iter(chosen))
         hint = "" if options.patches else "; --patches takes every patch release"
-        raise InputError(f"--torch {words_}: only torch {only} is in this range, a bisection needs two{hint}")
+        raise InputError(f"--torch {asked}: only torch {only} is in this range, a bisection needs two{hint}")
     return sorted(chosen)
 
 
-def _matching(word: str, request: object, releases: Sequence[Release], *, candidates: bool) -> list[Release]:
+def _matching(spec: str, request: object, releases: Sequence[Release], *, candidates: bool) -> list[Release]:
     """What a word means, release candidates included where asked for."""
-    found = select_releases([word if word != "minors" else "all"], releases)
+    found = select_releases([spec if spec != "minors" else "all"], releases)
     if not candidates or isinstance(request, Version):
         return found
     pool = [release for release in releases if release.version.pre is not None and release.version.dev is None]
@@ -184,7 +184,7 @@ def _is_expected(history: CheckHistory) -> bool:
 def _surprises(history: CheckHistory) -> dict[str, str]:
     """The releases that the header is wrong about, each with what was seen."""
     return {
-        release: finding.words
+        release: finding.summary
         for release in history.search.versions
         if (finding := history.findings.get(release)) is not None
         and finding.record["verdict"] in (Verdict.FAIL, Verdict.XPASS)
@@ -245,8 +245,8 @@ def _transition(one: Transition[str], history: CheckHistory, options: Options) -
         "after": one.after,
         "before_git": gits[one.before],
         "after_git": gits[one.after],
-        "before_seen": history.findings[one.before].words,
-        "after_seen": history.findings[one.after].words,
+        "before_seen": history.findings[one.before].summary,
+        "after_seen": history.findings[one.after].summary,
         "compare": COMPARE.format(gits[one.before], gits[one.after]) if all(gits.values()) else "",
         "cannot_say": list(one.between),
         "not_run": list(one.unprobed),
@@ -267,15 +267,15 @@ def _documented(one: Transition[str], history: CheckHistory) -> tuple[str, bool]
 
 def _reproduce(cell: Cell, release: str, options: Options) -> str:
     extras = one_shape(options, options.backend).key.extras
-    words = reproduction(cell.key, release, extras, options.own_words)
+    command = reproduction(cell.key, release, extras, options.overrides)
     for option, values in (
         ("--index", [options.index] if options.index else []),
         ("--find-links", options.find_links),
         ("--python", [options.python] if options.python else []),
         ("--cases", [str(path) for path in options.cases]),
     ):
-        words += [word for value in values for word in (option, value)]
-    return shlex.join([*words, "--rerun"])
+        command += [argument for value in values for argument in (option, value)]
+    return shlex.join([*command, "--rerun"])
 
 
 def _summary(history: CheckHistory) -> str:
@@ -315,7 +315,7 @@ def text_of(history: CheckHistory, bisection: Bisection, options: Options) -> st
     for one in transitions:
         lines += [f"  {line}" for line in _transition_lines(one, history, options)]
     if surprises := _surprises(history):
-        told = ", ".join(f"{release} ({_short(words)})" for release, words in surprises.items())
+        told = ", ".join(f"{release} ({_short(summary)})" for release, summary in surprises.items())
         lines.append(f"  the case file expects otherwise in {told}: see {cell.case.path}")
     # Whole stretches often have one reason.
     for reason, group in groupby(history.unusable.items(), key=lambda item: item[1]):

@@ -75,8 +75,8 @@ def run(options: Options) -> int:
     except CaseError as error:
         # With a header that does not parse, what else is to be done in that file.
         errors = error.errors if isinstance(error, CorpusError) else (error,)
-        words = [shown(one.path, problem) for one in errors for problem in problems_of(one.path)]
-        raise InputError("\n".join(words) or str(error)) from None
+        problems = [shown(one.path, problem) for one in errors for problem in problems_of(one.path)]
+        raise InputError("\n".join(problems) or str(error)) from None
     cases = cases_on(options, cases)
     # A good case is one on all its devices and backends.
     newest = open_results(options, options.backend).load(corpus, warn)
@@ -96,11 +96,13 @@ def run(options: Options) -> int:
             broken = [one for one in found if one.holds is False]
             bad += bool(broken)
             if options.json:
-                found_all += [{"case": case.id, **vars(one)} for one in found]
+                found_all += [
+                    {"case": case.id, "rule": one.rule, "holds": one.holds, "words": one.message} for one in found
+                ]
                 continue
             print(f"{case.id:{width}}", *(f"{marks[one.holds]:^{len(one.rule)}}" for one in found), flush=True)
             for one in broken:
-                print(f"{'':{width}}   {one.rule}: {one.words}")
+                print(f"{'':{width}}   {one.rule}: {one.message}")
     if options.patterns:
         seen = seen_of(corpus, everything)
         for case in cases:
@@ -121,12 +123,12 @@ def _files(options: Options) -> list[Path]:
     """
     everything = list(find_case_files(corpus_roots(options.cases), warn))
     found: list[Path] = []
-    for word in options.patterns:
-        path = Path(word)
-        named = [path] if path.is_file() else [one for one in everything if fnmatchcase(one.stem, word)]
-        named = named or [one for one in everything if one.stem.rpartition("_")[2] == word]
+    for argument in options.patterns:
+        path = Path(argument)
+        named = [path] if path.is_file() else [one for one in everything if fnmatchcase(one.stem, argument)]
+        named = named or [one for one in everything if one.stem.rpartition("_")[2] == argument]
         if not named:
-            raise InputError(f"no case file {word!r}; name its path, its id or its issue's number")
+            raise InputError(f"no case file {argument!r}; name its path, its id or its issue's number")
         found += named
     return list(dict.fromkeys(found)) if options.patterns else everything
 
@@ -140,8 +142,8 @@ def _mend(options: Options) -> list[str]:
         lines = read_journal(journal, lambda _: None, lambda line, name=name: name in line)  # type: ignore[misc]
         path, done = mend(file, [record for record in lines if record["case"] == file.stem])
         paths.append(str(path))
-        for words in done:
-            say(f"{path}: mended: {words}")
+        for change in done:
+            say(f"{path}: mended: {change}")
     return paths if options.patterns else []
 
 

@@ -115,28 +115,28 @@ def _without_unmeasured(options: Options, cells: list[Cell]) -> list[Cell]:
 
 def _releases(options: Options, results: Results, evidence: Evidence, cells: Sequence[Cell]) -> tuple[Release, Release]:
     """The two releases meant: of those that the journal has, or else of those that the package index has."""
-    words = (options.before, options.after)
-    for word in words:
-        one_release_request(word)
+    specs = (options.before, options.after)
+    for spec in specs:
+        one_release_request(spec)
     if options.offline:
         known = [Release(version, ()) for version in evidence.releases(cells)]
     else:
         known = known_releases(package_sources(options), warn)
     found = []
-    for word in words:
+    for spec in specs:
         try:
-            found.append(one_release(word, known))
+            found.append(one_release(spec, known))
         except ReleaseError:
             if not options.offline:
                 raise
-            words_ = (
-                f"the journal in {results.journal_folder} has no answer for torch {word}; without --offline it is run"
+            message = (
+                f"the journal in {results.journal_folder} has no answer for torch {spec}; without --offline it is run"
             )
-            raise InputError(words_) from None
+            raise InputError(message) from None
     before, after = found
     if before == after:
-        raise InputError(f"compare {' '.join(words)}: both are torch {before}; name two different releases")
-    tell_newest(words, known)
+        raise InputError(f"compare {' '.join(specs)}: both are torch {before}; name two different releases")
+    tell_newest(specs, known)
     return before, after
 
 

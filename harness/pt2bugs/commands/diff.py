@@ -51,8 +51,8 @@ def run(options: Options) -> int:
     first, second = lines
     shared = shared_cells(first, second)
     if not shared:
-        words = f"{options.first} has {len(first)} cells of the selected cases, {options.second} {len(second)}"
-        raise NothingSelected(f"nothing to compare: {words}, and none is in both")
+        sizes = f"{options.first} has {len(first)} cells of the selected cases, {options.second} {len(second)}"
+        raise NothingSelected(f"nothing to compare: {sizes}, and none is in both")
     found = differences(first, second, {case.id: case for case in corpus}, COLUMNS if options.exact else VERDICT)
     if options.json:
         print_json([one.as_dict() for one in found])

@@ -50,10 +50,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: Options) -> int:
     _, cases = select_cases(options)
     cases = cases_on(options, cases)
-    for words in options.text:
-        cases = [case for case in cases if _has_words(case, words)]
+    for query in options.text:
+        cases = [case for case in cases if _has_text(case, query)]
         if not cases:
-            raise NothingSelected(f"nothing selected: no selected case has the words {words!r}")
+            raise NothingSelected(f"nothing selected: no selected case has the words {query!r}")
     measured = _measured(options.results or results_folder())
     missing = {
         case.id: [one for one in case.devices if measured is not None and (case.id, one) not in measured]
@@ -86,15 +86,15 @@ def _measured(results: Path) -> set[tuple[str, str]] | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, KeyError, csv.Error) as error:
-        words = error.strerror if isinstance(error, OSError) else "is no table of cells"
-        say(f"pt2bugs: warning: {table}: {words}; so it is not said on which devices a case was not measured")
+        reason = error.strerror if isinstance(error, OSError) else "is no table of cells"
+        say(f"pt2bugs: warning: {table}: {reason}; so it is not said on which devices a case was not measured")
         return None
 
 
-def _has_words(case: Case, words: str) -> bool:
+def _has_text(case: Case, query: str) -> bool:
     """Whether every word is found in the title, the explanation, the addresses or the documented identities."""
     identities = (f"{bug.error or ''} {bug.match or ''} {bug.frame or ''} {bug.signal or ''}" for bug in case.bugs)
     text = " ".join((case.id, case.title, case.doc, case.issue, case.fix, *case.labels, *identities)).lower()
     # Patterns escape what is no letter.
     plain = text.replace("\\", "")
-    return all(word in text or word in plain for word in words.lower().split())
+    return all(word in text or word in plain for word in query.lower().split())

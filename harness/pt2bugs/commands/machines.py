@@ -69,17 +69,17 @@ class _Cluster:
 
     def settings(self) -> Settings:
         from pt2bugs.cluster.plan import Settings
-        from pt2bugs.cluster.task import PackageWords
+        from pt2bugs.cluster.task import InstallOptions
         from pt2bugs.run.estimate import durations, release_factors
 
         if self._settings is None:
             asked = self._options
-            words = PackageWords(asked.index, tuple(asked.find_links), asked.torch_backend, asked.budget)
+            packages = InstallOptions(asked.index, tuple(asked.find_links), asked.torch_backend, asked.budget)
             longest: dict[tuple[str, str, str, str], float] = {}
             for key, record in self._lines.items():
                 longest[key[:4]] = max(longest.get(key[:4], 0.0), record["duration_s"])
             known = durations(self._lines)
-            self._settings = Settings(words, known, longest, release_factors(self._lines))
+            self._settings = Settings(packages, known, longest, release_factors(self._lines))
         return self._settings
 
 

@@ -148,8 +148,8 @@ def _read(file: Path | None) -> str:
             with file.open("rb") as stream:
                 data = stream.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
-        words = error.strerror if isinstance(error, OSError) else str(error)
-        raise InputError(f"{_name(file)}: cannot be read: {words}") from None
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise InputError(f"{_name(file)}: cannot be read: {reason}") from None
     if len(data) > MAX_BYTES:
         raise InputError(f"{_name(file)}: is larger than {MAX_BYTES >> 20} MiB; cut out the part that failed")
     if not data.strip():

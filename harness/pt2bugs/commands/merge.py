@@ -59,8 +59,8 @@ def run(options: Options) -> int:
     done = merge(options.sources, options.output, route, warn)
     results = Results(options.output, sorted(done.backends))
     results.derive(results.load(corpus, lambda _: None))
-    for words in done.conflicts:
-        warn(words)
+    for conflict in done.conflicts:
+        warn(conflict)
     for one in done.disagreements[:SHOWN]:
         say(f"answers differ: {one.text}")
     if len(done.disagreements) > SHOWN:

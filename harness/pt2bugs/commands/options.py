@@ -12,7 +12,7 @@ from pt2bugs.case.words import COMPONENTS, DEMANDS, SYMPTOMS, Verdict
 from pt2bugs.envs.size import parse_size
 
 if TYPE_CHECKING:
-    from pt2bugs.backends.reach import OwnWords
+    from pt2bugs.backends.reach import BackendOverrides
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,11 +61,11 @@ class BackendOptions(EnvironmentOptions):
     on: str = ""
 
     @property
-    def own_words(self) -> OwnWords:
+    def overrides(self) -> BackendOverrides:
         """The same for the room that knows backends."""
-        from pt2bugs.backends.reach import OwnWords
+        from pt2bugs.backends.reach import BackendOverrides
 
-        return OwnWords(tuple(self.packages), tuple(self.imports), tuple(self.not_claimed), self.on)
+        return BackendOverrides(tuple(self.packages), tuple(self.imports), tuple(self.not_claimed), self.on)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -186,8 +186,8 @@ def _tell_cost(options: Options, work: Sequence[Work], lines: Mapping[CellKey, R
 def _with_capability(what: Asked, options: Options) -> Asked:
     """What was asked for, on a limited CPU: its lines do not stand for a release."""
     if options.results is None or options.results.resolve() == results_folder().resolve():
-        words = "does not stand for a release; name a folder of its own for its results, with --results"
-        raise InputError(f"--capability {options.capability}: {words}")
+        problem = "does not stand for a release; name a folder of its own for its results, with --results"
+        raise InputError(f"--capability {options.capability}: {problem}")
     threads = f" threads={options.threads}" if options.threads > 1 else ""
 
     def limited(target: Target) -> Target:

@@ -65,7 +65,7 @@ def select_cases(options: SelectionOptions) -> tuple[list[Case], list[Case]]:
         NothingSelected: the filters together leave nothing.
     """
     corpus = load_corpus([*corpus_roots(options.cases), *_files_named(options.patterns)])
-    named = [case for word in options.patterns for case in cases_named(word, corpus)]
+    named = [case for argument in options.patterns for case in cases_named(argument, corpus)]
     chosen = _merged(named) if options.patterns else corpus
     for name, selection in {
         "--component": Selection(components=tuple(options.component)),
@@ -91,28 +91,28 @@ def load_corpus(roots: Sequence[Path]) -> list[Case]:
     return remembered("cases", roots, files, lambda: (load_cases(files), True))
 
 
-def _files_named(words: Sequence[str]) -> list[Path]:
+def _files_named(arguments: Sequence[str]) -> list[Path]:
     """The files and folders among the words of the command line.
 
     Raises:
         InputError: one is not there, or is a file without a header of ours.
     """
     found = []
-    for word in words:
-        path = Path(word.partition("::")[0])
-        if not _is_path(word):
+    for argument in arguments:
+        path = Path(argument.partition("::")[0])
+        if not _is_path(argument):
             continue
         if not path.exists():
             raise InputError(f"{path}: there is no such file or folder")
         if not path.is_dir() and not is_case_file(path, warn):
-            words = "has no '# /// script' header with [tool.pt2bugs]"
-            raise InputError(f"{path}: {words}; `pt2bugs new ID --from {path}` makes a case of it")
+            problem = "has no '# /// script' header with [tool.pt2bugs]"
+            raise InputError(f"{path}: {problem}; `pt2bugs new ID --from {path}` makes a case of it")
         found.append(path)
     return found
 
 
-def _is_path(word: str) -> bool:
-    name = word.partition("::")[0]
+def _is_path(argument: str) -> bool:
+    name = argument.partition("::")[0]
     return (
         "://" not in name
         and not _SHORT.fullmatch(name)
@@ -124,18 +124,18 @@ _SHORT = re.compile(r"(?P<repository>[\w.-]+/[\w.-]+)?#(?P<number>\d+)")
 """GitHub's short forms of an issue: ``#163640``, ``pytorch/pytorch#163640``."""
 
 
-def cases_named(word: str, corpus: Sequence[Case]) -> list[Case]:
+def cases_named(argument: str, corpus: Sequence[Case]) -> list[Case]:
     """The cases that a word of the command line means: an id or a glob, the number or the address of an issue, a path;
     after ``::`` a check or a glob of checks.
 
     Raises:
         InputError: it means none.
     """
-    name, colons, check = _split(word)
+    name, colons, check = _split(argument)
     if short := _SHORT.fullmatch(name):
         repository, number = short["repository"], short["number"]
         name = f"https://github.com/{repository}/issues/{number}" if repository else number
-    if "://" not in name and _is_path(word):
+    if "://" not in name and _is_path(argument):
         path = Path(name).resolve()
         found = [case for case in corpus if path in (case.path.resolve(), *case.path.resolve().parents)]
     elif "://" in name:
@@ -151,18 +151,18 @@ def cases_named(word: str, corpus: Sequence[Case]) -> list[Case]:
     if not colons:
         return found
     if "[" in check:
-        raise InputError(f"{word}: name a check; its device and backend go to --device and --backend")
+        raise InputError(f"{argument}: name a check; its device and backend go to --device and --backend")
     narrowed = [replace(case, checks=checks) for case in found if (checks := _checks(case, check))]
     if not narrowed:
         names = [one.name for case in found for one in case.checks]
-        raise InputError(f"{word}: no check {check!r}{did_you_mean(check, names)}; there is {', '.join(names)}")
+        raise InputError(f"{argument}: no check {check!r}{did_you_mean(check, names)}; there is {', '.join(names)}")
     return narrowed
 
 
-def _split(word: str) -> tuple[str, str, str]:
+def _split(argument: str) -> tuple[str, str, str]:
     # An address may hold a fragment, and is cut at the last colons.
-    name, colons, check = word.rpartition("::")
-    return (name, colons, check) if colons else (word, "", "")
+    name, colons, check = argument.rpartition("::")
+    return (name, colons, check) if colons else (argument, "", "")
 
 
 def _checks(case: Case, pattern: str) -> tuple[Check, ...]:
@@ -203,8 +203,8 @@ def cases_on(options: SelectionOptions, cases: Sequence[Case]) -> list[Case]:
     # A case that is not for the CPU has its cells on its own device, as everywhere.
     found = [case for case in cases if any(cells_of(case, devices or case.devices, backends))]
     if not found:
-        words = " ".join([*(f"--device {d}" for d in devices), *(f"--backend {b}" for b in backends)])
-        raise NothingSelected(f"nothing selected: no check of the selected cases runs on {words}")
+        where = " ".join([*(f"--device {d}" for d in devices), *(f"--backend {b}" for b in backends)])
+        raise NothingSelected(f"nothing selected: no check of the selected cases runs on {where}")
     return found
 
 
@@ -214,16 +214,16 @@ def select_cells(options: SelectionOptions, cases: Sequence[Case]) -> list[Cell]
     Raises:
         NothingSelected: no selected check runs there.
     """
-    from pt2bugs.backends.reach import OwnWords, on_its_device, special_reaches
+    from pt2bugs.backends.reach import BackendOverrides, on_its_device, special_reaches
     from pt2bugs.case.cells import cells_of
 
     devices, backends = tuple(options.device), tuple(options.backend)
-    said = options.own_words if isinstance(options, BackendOptions) else OwnWords()
-    reaches = special_reaches(backends, said)
+    overrides = options.overrides if isinstance(options, BackendOptions) else BackendOverrides()
+    reaches = special_reaches(backends, overrides)
     cells = on_its_device((cell for case in cases for cell in cells_of(case, devices, backends)), reaches)
     if not cells:
-        words = " ".join([*(f"--device {d}" for d in devices), *(f"--backend {b}" for b in backends)])
-        raise NothingSelected(f"nothing selected: no check of the selected cases runs on {words}")
+        where = " ".join([*(f"--device {d}" for d in devices), *(f"--backend {b}" for b in backends)])
+        raise NothingSelected(f"nothing selected: no check of the selected cases runs on {where}")
     return cells
 
 
@@ -301,7 +301,7 @@ def load_rows(
     return _rows_with_verdict(options, lines)
 
 
-def _releases_among(words: Sequence[str], lines: Mapping[CellKey, Record]) -> set[str]:
+def _releases_among(specs: Sequence[str], lines: Mapping[CellKey, Record]) -> set[str]:
     """The public versions that the values of ``--torch`` mean, of those that the results have."""
     from packaging.version import Version
 
@@ -309,8 +309,8 @@ def _releases_among(words: Sequence[str], lines: Mapping[CellKey, Record]) -> se
     from pt2bugs.envs.releases import Release, select_releases
 
     there = [Release(Version(version), ()) for version in sorted({key.torch for key in lines if key.torch})]
-    tell_newest(words, there)
-    return {str(release) for release in select_releases(words, there, "--torch ")}
+    tell_newest(specs, there)
+    return {str(release) for release in select_releases(specs, there, "--torch ")}
 
 
 def _with_verdict(options: ShownOptions, lines: Mapping[CellKey, Record]) -> dict[CellKey, Record]:

@@ -122,7 +122,7 @@ def shapes_for(options: EnvironmentOptions, backends: Sequence[str]) -> list[Sha
 
     extras = known_extras(options.extra)
     own = options if isinstance(options, BackendOptions) else BackendOptions()
-    special = special_reaches(backends, own.own_words)
+    special = special_reaches(backends, own.overrides)
     others = frozenset(special)
     shapes = [Shape(extras, others)] if not backends or set(backends) - others else []
     for reach in special.values():
@@ -159,7 +159,7 @@ def known_extras(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(set(names)))
 
 
-def releases_for(options: EnvironmentOptions, words: Sequence[str]) -> list[Release]:
+def releases_for(options: EnvironmentOptions, specs: Sequence[str]) -> list[Release]:
     """The releases that the values of ``--torch`` mean.
 
     Raises:
@@ -167,16 +167,16 @@ def releases_for(options: EnvironmentOptions, words: Sequence[str]) -> list[Rele
     """
     from pt2bugs.envs.releases import known_releases, parse_request, select_releases
 
-    parse_request(words)
+    parse_request(specs)
     known = known_releases(package_sources(options), warn)
-    tell_newest(words, known)
-    return select_releases(words, known)
+    tell_newest(specs, known)
+    return select_releases(specs, known)
 
 
-def tell_newest(words: Sequence[str], releases: Sequence[Release]) -> None:
+def tell_newest(specs: Sequence[str], releases: Sequence[Release]) -> None:
     """Say which release is meant by a word that leaves it open: ``2.13`` or ``latest``."""
     from pt2bugs.envs.releases import Newest, parse_request
 
-    for word, request in zip(words, parse_request(words), strict=True):
+    for spec, request in zip(specs, parse_request(specs), strict=True):
         if isinstance(request, Newest) and (found := request.of(releases)):
-            say(f"{word} is torch {found[0]}")
+            say(f"{spec} is torch {found[0]}")

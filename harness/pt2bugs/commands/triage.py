@@ -147,7 +147,7 @@ def _verify(options: Options, interpreters: _Interpreters) -> int:
         print_json(found.as_json())
     else:
         for one in found.verdicts:
-            print(f"{one.name}: {one.answer}{f' ({one.words})' if one.words else ''}")
+            print(f"{one.name}: {one.answer}{f' ({one.message})' if one.message else ''}")
         print(f"neighbours: {len(found.changed)} of {found.neighbours} cells not as documented on torch {found.torch}")
         for changed in found.changed:
             name = f"{changed['case']}::{changed['check']}[{changed['backend']}]"

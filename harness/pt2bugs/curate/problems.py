@@ -31,13 +31,13 @@ def problems_of(path: Path) -> list[Problem]:
         found += [one for one in error.problems if one.line not in marked and not _is_marked(one, text)]
     else:
         found += [
-            Problem(bug.line, f"identity: {words}") for bug in case.bugs if (words := identity_problem(case, bug))
+            Problem(bug.line, f"identity: {reason}") for bug in case.bugs if (reason := identity_problem(case, bug))
         ]
         for finding in (check_header(case), check_imports(case), check_size(case)):
             if finding.holds is False:
                 # An entry is written by `bless` from measurements: no edit of the text is waited for.
-                told = [words for words in finding.words.split("; ") if words != NO_ENTRY]
-                found += [Problem(None, f"{finding.rule}: {words}") for words in told]
+                told = [reason for reason in finding.message.split("; ") if reason != NO_ENTRY]
+                found += [Problem(None, f"{finding.rule}: {reason}") for reason in told]
     return sorted(found, key=lambda problem: (problem.line or 0, problem.text))
 
 

@@ -51,11 +51,11 @@ NO_ENTRY = "neither a [[tool.pt2bugs.bug]] entry nor guard = true"
 
 @dataclass(frozen=True)
 class Finding:
-    """The answer to one rule. `holds` None: the rule cannot be asked here, and `words` says why."""
+    """The answer to one rule. `holds` None: the rule cannot be asked here, and `message` says why."""
 
     rule: str
     holds: bool | None
-    words: str = ""
+    message: str = ""
 
 
 # --- the file -----------------------------------------------------------------------------------------
@@ -88,7 +88,7 @@ def check_header(case: Case) -> Finding:
 
 def check_identity(case: Case) -> Finding:
     """No entry takes an invented, other failure of its outcome and type for the documented one."""
-    found = [f"{case.path}:{bug.line}: {words}" for bug in case.bugs if (words := identity_problem(case, bug))]
+    found = [f"{case.path}:{bug.line}: {problem}" for bug in case.bugs if (problem := identity_problem(case, bug))]
     return Finding("identity", not found, "; ".join(found))
 
 
@@ -177,8 +177,8 @@ def check_pinned(case: Case, records: Sequence[Record]) -> Finding:
         return Finding("pinned", None, f"not measured on {run[0][1]}")
     ran = [r for r in lines if (r["check"], r["device"], r["backend"]) in run]
     if not ran:
-        words = f"what the main block runs is not measured on torch {pinned}; `pt2bugs run {case.id} --torch {pinned}`"
-        return Finding("pinned", False, words)
+        why = f"what the main block runs is not measured on torch {pinned}; `pt2bugs run {case.id} --torch {pinned}`"
+        return Finding("pinned", False, why)
     if any(r["verdict"] == Verdict.XFAIL for r in ran):
         return Finding("pinned", True, f"fails on {pinned}")
     shown = sorted({r["check"] for r in lines if r["verdict"] == Verdict.XFAIL})
@@ -222,10 +222,10 @@ def check_releases(case: Case, records: Sequence[Record]) -> Finding:
         return Finding("releases", True, f"guard: passes on {len(passing)} releases")
     if not failing:
         return Finding("releases", False, "seen failing on no release: a case must have been, or be a guard")
-    words = f"fails on {failing[0]} to {failing[-1]}"
+    message = f"fails on {failing[0]} to {failing[-1]}"
     if passing:
-        return Finding("releases", True, f"{words}, passes on {passing[-1]}")
-    return Finding("releases", True, f"{words}, on every release with an answer: not fixed yet")
+        return Finding("releases", True, f"{message}, passes on {passing[-1]}")
+    return Finding("releases", True, f"{message}, on every release with an answer: not fixed yet")
 
 
 def _releases(records: Iterable[Record]) -> list[str]:
@@ -329,8 +329,8 @@ class Prober:
             found = [self._run_check(case, cell.check, cell.backend, kind="check") for _ in range(REPEATS)]
             kinds = {(seen.outcome, seen.error_type, seen.signal) for seen in found}
             if len(kinds) > 1 and not case.flaky:
-                words = ", ".join(sorted(f"{outcome} {error}{signal}".strip() for outcome, error, signal in kinds))
-                return Finding("repeats", False, f"{cell.name}: {words}")
+                message = ", ".join(sorted(f"{outcome} {error}{signal}".strip() for outcome, error, signal in kinds))
+                return Finding("repeats", False, f"{cell.name}: {message}")
         return Finding("repeats", True, "flaky, as it says" if case.flaky else "")
 
     def reason_to_skip(self, case: Case) -> str:

@@ -141,9 +141,9 @@ class Engine:
                     send(self._control, settings)
                     hello = receive(self._control, 2 * START_S, self._is_running)
         if hello is None or "failed" in hello:
-            words = hello["failed"] if hello else self._last_words()
+            reason = hello["failed"] if hello else self._why_it_died()
             self.close()
-            raise (_KilledError if words.endswith("it died by SIGKILL") else EngineError)(words)
+            raise (_KilledError if reason.endswith("it died by SIGKILL") else EngineError)(reason)
         self.facts = EnvironmentFacts.from_dict(hello["facts"])
 
     def _spawn(self, folder: Path) -> None:
@@ -189,7 +189,7 @@ class Engine:
         Raises:
             EngineError: the engine cannot be started.
         """
-        words, instead_of = "the process that imports torch does not answer", ""
+        reason, instead_of = "the process that imports torch does not answer", ""
         # A supervisor that dies or hangs before its hello is replaced, then the whole engine. Where the machine is too
         # busy for a hello in time, the last one gets all the time there is.
         hello_s = self.settings.grace["hello_s"]
@@ -229,9 +229,9 @@ class Engine:
                 if reply == {} and attempt == 0 and not self._has_hung_up():
                     instead_of = name
                     continue
-                words, instead_of = (reply or {}).get("failed", "") or self._last_words(), ""
+                reason, instead_of = (reply or {}).get("failed", "") or self._why_it_died(), ""
                 self.close()
-        raise EngineError(words)
+        raise EngineError(reason)
 
     def _has_hung_up(self) -> bool:
         """Whether the zygote is gone: its end of the connection is closed."""
@@ -293,7 +293,7 @@ class Engine:
         """Whether the folder of the run is still there."""
         return self._folder is not None and self._folder.path.is_dir()
 
-    def _last_words(self) -> str:
+    def _why_it_died(self) -> str:
         """Why the engine is away, in its own words where it left some."""
         if self._process is None or self._folder is None:
             return "the process that imports torch is away"
@@ -302,11 +302,11 @@ class Engine:
             status = self._process.wait(EXIT_S if self._has_hung_up() else 0)
         except subprocess.TimeoutExpired:
             return "the process that imports torch does not answer"
-        words = tail_of(f"{self._folder.path}/zygote.log").strip()
+        output = tail_of(f"{self._folder.path}/zygote.log").strip()
         if status != 0:
             ending = f"it died by {signal.Signals(-status).name}" if status < 0 else f"it left with status {status}"
-            words = f"{words}\n{ending}".strip()
-        return f"the process that imports torch went away: {words}"
+            output = f"{output}\n{ending}".strip()
+        return f"the process that imports torch went away: {output}"
 
 
 class Worker:

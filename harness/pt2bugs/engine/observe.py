@@ -208,10 +208,10 @@ def in_one_line(error: BaseException) -> str:
     """The error and its innermost cause: wrappers hide which package is missing."""
     cause = root_of(error)
     own = _shortened(text_of(error), 600)
-    words = f"{_bare_name(error)}: {own}"
+    message = f"{_bare_name(error)}: {own}"
     if cause is not error and (root := _shortened(text_of(cause), 300)) not in own:
-        words += f" (caused by {_bare_name(cause)}: {root})"
-    return bounded(words, RAW_LIMIT)
+        message += f" (caused by {_bare_name(cause)}: {root})"
+    return bounded(message, RAW_LIMIT)
 
 
 def _shortened(text: str, width: int) -> str:

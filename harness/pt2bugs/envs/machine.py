@@ -38,9 +38,9 @@ def findings(environ: Mapping[str, str]) -> Iterator[Finding]:
     yield _disk()
     yield _gpu()
     _, removed = cell_environment(environ, threads=1, keeps_python_path=False, extra={})
-    words = "they steer torch or Python, so cells do not get them; nothing is to be done"
+    advice = "they steer torch or Python, so cells do not get them; nothing is to be done"
     yield Finding(
-        "variables", None if removed else True, ", ".join(removed) or "none in the way", words if removed else ""
+        "variables", None if removed else True, ", ".join(removed) or "none in the way", advice if removed else ""
     )
 
 

@@ -8,7 +8,7 @@ from datetime import date, datetime
 
 from packaging.version import Version
 
-WORD = "nightly:"
+PREFIX = "nightly:"
 EXAMPLE = "nightly:2026-01-01..2026-03-01"
 
 
@@ -20,13 +20,13 @@ class Nightlies:
     last: date
 
     @classmethod
-    def parse(cls, word: str) -> Nightlies:
+    def parse(cls, spec: str) -> Nightlies:
         """The days that a word means; one day alone is ``nightly:2026-01-01``.
 
         Raises:
             ValueError: a date is none, or the last day is before the first; the message says which.
         """
-        first, separator, last = word.removeprefix(WORD).partition("..")
+        first, separator, last = spec.removeprefix(PREFIX).partition("..")
         days = cls(_date(first), _date(last) if separator else _date(first))
         if days.last < days.first:
             raise ValueError(f"{days.last} is before {days.first}")

@@ -27,8 +27,8 @@ def package_word(text: str) -> tuple[str, str]:
     try:
         return str(Requirement(text)).replace(" ", ""), text
     except InvalidRequirement:
-        words = "is neither a requirement, such as openvino==2026.4.1, nor a wheel or folder that is there"
-        raise InputError(f"--with {text}: {words}") from None
+        problem = "is neither a requirement, such as openvino==2026.4.1, nor a wheel or folder that is there"
+        raise InputError(f"--with {text}: {problem}") from None
 
 
 def folder_word(word: str) -> str:

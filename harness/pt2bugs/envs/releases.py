@@ -17,7 +17,7 @@ from packaging.tags import Tag, platform_tags
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 from pt2bugs.engine.folders import cache_home
-from pt2bugs.envs.nightlies import EXAMPLE, WORD, Nightlies, day_of, upcoming
+from pt2bugs.envs.nightlies import EXAMPLE, PREFIX, Nightlies, day_of, upcoming
 from pt2bugs.envs.sources import Sources, endpoint
 from pt2bugs.errors import InputError, NothingSelected
 
@@ -164,58 +164,58 @@ FORMS = (
 """Every form of a value of ``--torch``."""
 
 
-def parse_request(words: Sequence[str], option: str = "--torch ") -> list[Request]:
+def parse_request(specs: Sequence[str], option: str = "--torch ") -> list[Request]:
     """What the values of ``--torch`` ask for, in one of `FORMS`. `option` begins the error messages.
 
     Raises:
         ReleaseError: a value is none of these.
     """
     parsed: list[Request] = []
-    for word in words:
-        if word in ("minors", "all", "next"):
-            parsed.append(word)
+    for spec in specs:
+        if spec in ("minors", "all", "next"):
+            parsed.append(spec)
             continue
-        if word.startswith(WORD):
+        if spec.startswith(PREFIX):
             try:
-                parsed.append(Nightlies.parse(word))
+                parsed.append(Nightlies.parse(spec))
             except ValueError as error:
-                raise ReleaseError(f"{option}{word}: {error}; write for example {EXAMPLE}") from None
+                raise ReleaseError(f"{option}{spec}: {error}; write for example {EXAMPLE}") from None
             continue
-        if word == "latest":
+        if spec == "latest":
             parsed.append(Newest())
             continue
-        if found := re.fullmatch(r"(\d{1,6})\.(\d{1,6})", word):
+        if found := re.fullmatch(r"(\d{1,6})\.(\d{1,6})", spec):
             parsed.append(Newest((int(found[1]), int(found[2]))))
             continue
         try:
-            if word.isdigit() or not word.strip():
-                raise InvalidVersion(word)  # noqa: TRY301
-            parsed.append(Version(word) if word[:1].isdigit() else SpecifierSet(word))
+            if spec.isdigit() or not spec.strip():
+                raise InvalidVersion(spec)  # noqa: TRY301
+            parsed.append(Version(spec) if spec[:1].isdigit() else SpecifierSet(spec))
         except (InvalidVersion, InvalidSpecifier):
-            raise ReleaseError(f"{option}{word}: not a release; write one of: {FORMS}") from None
+            raise ReleaseError(f"{option}{spec}: not a release; write one of: {FORMS}") from None
     return parsed
 
 
-def one_release_request(word: str) -> Version | Newest:
+def one_release_request(spec: str) -> Version | Newest:
     """What a word that names one release asks for: ``2.9.1``, ``2.13`` (its newest patch) or ``latest``.
 
     Raises:
         ReleaseError: the word means several, or nothing.
     """
-    (request,) = parse_request([word], "")
+    (request,) = parse_request([spec], "")
     if not isinstance(request, (Version, Newest)):
-        raise ReleaseError(f"{word}: means several releases; name one: 2.9.1, 2.9 (its newest patch) or latest")
+        raise ReleaseError(f"{spec}: means several releases; name one: 2.9.1, 2.9 (its newest patch) or latest")
     return request
 
 
-def one_release(word: str, releases: Sequence[Release]) -> Release:
+def one_release(spec: str, releases: Sequence[Release]) -> Release:
     """The release of `releases` that a word means, as `one_release_request` reads it.
 
     Raises:
         ReleaseError: the word means several, or none of these.
     """
-    one_release_request(word)
-    return select_releases([word], releases, "")[0]
+    one_release_request(spec)
+    return select_releases([spec], releases, "")[0]
 
 
 def _nightlies_there(releases: Sequence[Release]) -> str:
@@ -225,7 +225,7 @@ def _nightlies_there(releases: Sequence[Release]) -> str:
     return f"the package index has no nightly of these days; it has {len(days)} from {days[0]} to {days[-1]}"
 
 
-def select_releases(words: Sequence[str], releases: Sequence[Release], option: str = "--torch ") -> list[Release]:
+def select_releases(specs: Sequence[str], releases: Sequence[Release], option: str = "--torch ") -> list[Release]:
     """The releases that the values of ``--torch`` mean, in version order.
 
     Pre-releases take part only when a value names them.
@@ -236,7 +236,7 @@ def select_releases(words: Sequence[str], releases: Sequence[Release], option: s
     """
     chosen: set[Release] = set()
     finals = [release for release in releases if not release.version.is_prerelease]
-    for word, request in zip(words, parse_request(words, option), strict=True):
+    for spec, request in zip(specs, parse_request(specs, option), strict=True):
         if isinstance(request, Newest):
             found = request.of(releases)
         elif isinstance(request, str) and request == "next":
@@ -251,13 +251,13 @@ def select_releases(words: Sequence[str], releases: Sequence[Release], option: s
         elif isinstance(request, Nightlies):
             found = [release for release in releases if request.contains(release.version)]
             if not found:
-                raise ReleaseError(f"{option}{word}: {_nightlies_there(releases)}")
+                raise ReleaseError(f"{option}{spec}: {_nightlies_there(releases)}")
         else:
             names_one = any(Version(part.version.rstrip(".*")).is_prerelease for part in request)
             pool = releases if names_one else finals
             found = [release for release in pool if request.contains(release.version, prereleases=True)]
         if not found:
             newest = f"; the newest is {finals[-1]}" if finals else ""
-            raise ReleaseError(f"{option}{word}: matches no torch release for this platform{newest}")
+            raise ReleaseError(f"{option}{spec}: matches no torch release for this platform{newest}")
         chosen.update(found)
     return sorted(chosen)

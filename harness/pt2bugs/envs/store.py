@@ -145,10 +145,10 @@ class Store:
             env=environ,
             start_new_session=True,
         )
-        _, words = self._installing.communicate()
+        _, stderr = self._installing.communicate()
         status, self._installing = self._installing.returncode, None
         if status != 0:
-            raise EnvironmentFailure(_uv_words(words) or f"uv ended with status {status}")
+            raise EnvironmentFailure(_uv_message(stderr) or f"uv ended with status {status}")
 
     def interrupt(self) -> None:
         """End an installation that runs in another thread; it fails there."""
@@ -350,14 +350,14 @@ def _pyenv_versions() -> str:
     return ":".join(sorted(path.name for path in root.glob("versions/3.[1-9][0-9]*")))
 
 
-def _uv_words(stderr: str) -> str:
+def _uv_message(stderr: str) -> str:
     """What uv said went wrong, on one line."""
     text = re.sub(r"\x1b\[[0-9;]*m", "", stderr)
     lines = [re.sub(r"^[\s×╰─▶│├error:]+", "", line).strip() for line in text.splitlines()]
     lines = [line for line in lines if line and not line.startswith(("Using ", "Creating ", "Activate ", "Resolved "))]
-    words = " ".join(lines)[:600]
-    if "No space left" in words or "os error 28" in words:
-        return f"the disk is full; `pt2bugs envs gc --budget SIZE` removes environments ({words[:200]})"
-    if re.search(r"dns error|error trying to connect|Connection refused|Network is unreachable|client error", words):
-        return f"no network, or the package index is away ({words[:300]})"
-    return words
+    message = " ".join(lines)[:600]
+    if "No space left" in message or "os error 28" in message:
+        return f"the disk is full; `pt2bugs envs gc --budget SIZE` removes environments ({message[:200]})"
+    if re.search(r"dns error|error trying to connect|Connection refused|Network is unreachable|client error", message):
+        return f"no network, or the package index is away ({message[:300]})"
+    return message

@@ -79,15 +79,15 @@ def _add_case(suite: ET.Element, row: dict[str, Any]) -> None:
         time=f"{row['duration_s']:.3f}",
     )
     verdict = row["verdict"]
-    words = _xml(Observation.from_dict(row).summary)
+    summary = _xml(Observation.from_dict(row).summary)
     if verdict == Verdict.XFAIL:
-        ET.SubElement(case, "skipped", message=_xml(f"documented: {row['issue']} ({words})"))
+        ET.SubElement(case, "skipped", message=_xml(f"documented: {row['issue']} ({summary})"))
     elif verdict == Verdict.SKIP:
         blocked = "blocked by another limitation: " if row["outcome"] in FAILURES else ""
-        ET.SubElement(case, "skipped", message=blocked + words)
+        ET.SubElement(case, "skipped", message=blocked + summary)
     elif verdict == Verdict.ERROR:
-        ET.SubElement(case, "error", message=words, type="environment").text = _xml(row["message"])
+        ET.SubElement(case, "error", message=summary, type="environment").text = _xml(row["message"])
     elif verdict != Verdict.PASS:
         kind = _xml(row["error_type"] or row["signal"] or verdict)
-        failure = ET.SubElement(case, "failure", message=f"{verdict}: {words}", type=kind)
+        failure = ET.SubElement(case, "failure", message=f"{verdict}: {summary}", type=kind)
         failure.text = _xml(row["message"])

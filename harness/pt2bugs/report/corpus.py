@@ -37,7 +37,7 @@ def corpus_page(cases: Sequence[Case], rows: Sequence[History], roots: Iterable[
     for row in rows:
         of_case.setdefault(row.cell.case.id, []).append(row)
     lives = [
-        {"case": case, "life": _life_in_words(case, of_case.get(case.id, []), census)}
+        {"case": case, "life": _describe_life(case, of_case.get(case.id, []), census)}
         for case in sorted(cases, key=lambda case: (COMPONENTS.index(case.component), case.id))
     ]
     environment = jinja2.Environment(
@@ -59,7 +59,7 @@ def corpus_page(cases: Sequence[Case], rows: Sequence[History], roots: Iterable[
     )
 
 
-def _life_in_words(case: Case, rows: Sequence[History], census: Census) -> str:
+def _describe_life(case: Case, rows: Sequence[History], census: Census) -> str:
     if case.guard:
         return f"guard: {life(rows)}"
     if not rows:

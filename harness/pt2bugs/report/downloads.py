@@ -68,14 +68,14 @@ def feed(
         names = [name for name in ("broken", "different failure", "fixed") if name in counts]
         told = ", ".join(f"{counts[name]} {name}" for name in names)
         changed = [one for one in differences if str(one.change) in ("broken", "fixed")]
-        words = [f"{one.change}: {one.cell.case.id} {one.cell.case.title}" for one in changed]
+        lines = [f"{one.change}: {one.cell.case.id} {one.cell.case.title}" for one in changed]
         entries.append(
             Entry(
                 id=f"{repository}#torch-{after}",
                 title=f"torch {after}: {told or 'no change'}",
                 updated=_measured(after, histories),
                 href=f"compare.html?a={before}&b={after}",
-                summary="\n".join(dict.fromkeys(words)) or f"No change against torch {before}.",
+                summary="\n".join(dict.fromkeys(lines)) or f"No change against torch {before}.",
             )
         )
     return atom("pt2bugs: what torch releases change", f"{repository}#releases", "feed.xml", entries)

@@ -35,7 +35,7 @@ def workflow_commands(
         yield command("error", failure, title=f"{target}: broken environment")
     for record in sorted(unexpected, key=lambda one: _ORDER.index(Verdict(one["verdict"]))):
         if record["verdict"] == Verdict.ERROR:
-            if not any(words in record["message"] for words in told):
+            if not any(text in record["message"] for text in told):
                 told.add(record["message"])
                 yield command("error", record["message"], title=f"torch {record['torch']}: broken environment")
             continue
@@ -43,9 +43,9 @@ def workflow_commands(
         where = {"file": _within(case.path, root), "line": str(_line(case, record))} if case is not None else {}
         name = f"{record['check']}[{record['device']}-{record['backend']}]"
         told_first = f"{name}: {record['outcome']} {telling_line(record['message'])}".rstrip()
-        words = [told_first, *([case.title, case.issue] if case is not None else [])]
+        text = [told_first, *([case.title, case.issue] if case is not None else [])]
         title = f"torch {record['torch']} {record['case']}: {record['verdict']}"
-        yield command("error", "\n".join(words), **where, title=title)
+        yield command("error", "\n".join(text), **where, title=title)
 
 
 def command(kind: str, message: str, **properties: str) -> str:

@@ -16,7 +16,15 @@ from urllib.parse import quote
 from pt2bugs.backends.measured import Measured
 from pt2bugs.backends.reach import reproduction
 from pt2bugs.backends.report import Answer
-from pt2bugs.bisect.compare import Change, Comparison, Difference, change_between, health_of, identity_of, seen_in_words
+from pt2bugs.bisect.compare import (
+    Change,
+    Comparison,
+    Difference,
+    change_between,
+    describe_finding,
+    health_of,
+    identity_of,
+)
 from pt2bugs.bisect.evidence import Finding
 from pt2bugs.bisect.search import Transition
 from pt2bugs.case.cells import Cell
@@ -121,7 +129,7 @@ class Site:
         """Devices that headers name, and that nothing was measured on."""
         return sorted({device for case in self.cases for device in case.devices} - self.measured_devices)
 
-    def device_words(self, case: Case) -> str:
+    def device_text(self, case: Case) -> str:
         """The devices that the header of a case names, and which of them nothing was measured on."""
         absent = self.unmeasured_devices
         return ", ".join(f"{device} (not measured)" if device in absent else device for device in case.devices)
@@ -196,7 +204,7 @@ class Site:
         for history in self.histories:
             findings = [history.finding(release) for release in self.releases]
             kinds, changes = _changes(findings)
-            words = [telling_line(seen_in_words(finding))[:200] for finding in findings]
+            descriptions = [telling_line(describe_finding(finding))[:200] for finding in findings]
             checks.append(
                 {
                     "name": label(history),
@@ -204,7 +212,7 @@ class Site:
                     "href": f"{case_href(history.cell.case)}#{history.anchor}",
                     "kinds": kinds,
                     "changes": changes,
-                    "seen": [texts.setdefault(word, len(texts)) for word in words],
+                    "seen": [texts.setdefault(description, len(texts)) for description in descriptions],
                 }
             )
         names = {"names": list(map(str, Change)), "quiet": [str(change) for change in QUIET]}

@@ -30,7 +30,7 @@ class Life:
     is_open: bool
 
     @property
-    def words(self) -> str:
+    def summary(self) -> str:
         """One line: where it was seen."""
         if not self.open_in:
             return "not seen in these releases"

@@ -32,7 +32,7 @@ class Failure:
     message: str = ""
 
     @property
-    def words(self) -> str:
+    def summary(self) -> str:
         parts = " ".join(part for part in (self.outcome, self.signal, self.error) if part)
         return f"{parts}: {self.message}" if self.message else parts
 

@@ -164,8 +164,8 @@ class _File:
                 return True
             if run not in self._unknown:
                 self._unknown.add(run)
-                words = f"dropped the lines of run {run:.60}: the line with its facts is missing"
-                self._warn(f"{self._path}:{number}: {words}")
+                problem = f"dropped the lines of run {run:.60}: the line with its facts is missing"
+                self._warn(f"{self._path}:{number}: {problem}")
             return False
         whole = {**facts, **own, "schema": FULL}
         whole.pop("kind", None)

@@ -67,6 +67,6 @@ def problem_of(value: dict[str, Any]) -> str:
     try:
         msgspec.convert(value, Line)
     except msgspec.ValidationError as error:
-        words, _, place = str(error).partition(" - at `$.")
-        return f"{place.rstrip('`')}: {words}" if place else words
+        problem, _, place = str(error).partition(" - at `$.")
+        return f"{place.rstrip('`')}: {problem}" if place else problem
     return ""

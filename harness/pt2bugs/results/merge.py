@@ -62,9 +62,9 @@ def merge(sources: Sequence[Path], output: Path, route: Route, warn: Warn) -> Me
     """
     done = Merge()
 
-    def drop(words: str) -> None:
-        done.dropped.append(words)
-        warn(words)
+    def drop(message: str) -> None:
+        done.dropped.append(message)
+        warn(message)
 
     known = _Known(done)
     new: dict[Path, list[Record]] = {}

@@ -60,8 +60,8 @@ def read_durations(path: Path) -> Durations:
             if not 0 <= value < float("inf"):
                 raise ValueError(value)  # noqa: TRY301
         except ValueError:
-            words = f"is no line of {','.join(_COLUMNS)}; `pt2bugs plan --update-durations` writes the file anew"
-            raise InputError(f"{path}:{number}: {words}") from None
+            problem = f"is no line of {','.join(_COLUMNS)}; `pt2bugs plan --update-durations` writes the file anew"
+            raise InputError(f"{path}:{number}: {problem}") from None
     return Durations(known)
 
 

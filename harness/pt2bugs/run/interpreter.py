@@ -41,8 +41,8 @@ def running_interpreter() -> Target:
     try:
         torch = public(metadata.version("torch"))
     except (metadata.PackageNotFoundError, InvalidVersion):
-        words = "this Python has no torch; install one (`pip install 'pt2bugs[run]'`), or say which with --torch"
-        raise EnvironmentFailure(words) from None
+        message = "this Python has no torch; install one (`pip install 'pt2bugs[run]'`), or say which with --torch"
+        raise EnvironmentFailure(message) from None
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     return Target(Key(torch, python, installed_extras()), Path(sys.executable))
 

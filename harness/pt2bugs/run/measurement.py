@@ -87,10 +87,10 @@ class Measurement:
 
 @dataclass
 class _CanaryResult:
-    """What the canary of a device and backend said: healthy, absent or broken, with its words."""
+    """What the canary of a device and backend said: healthy, absent or broken, and why."""
 
     outcome: Outcome
-    words: str = ""
+    message: str = ""
     device_name: str = ""
     needs: dict[str, list[str]] | None = None
 
@@ -138,8 +138,8 @@ class Measuring:
         """What one child showed, and its failure as text."""
         case = cell.case
         if case.extra and case.extra not in self.options.extras:
-            words = f"needs the extra {case.extra!r}: pt2bugs run {case.id} --extra {case.extra}"
-            return Observation(Outcome.SKIP, message=words), ""
+            message = f"needs the extra {case.extra!r}: pt2bugs run {case.id} --extra {case.extra}"
+            return Observation(Outcome.SKIP, message=message), ""
         try:
             self._start()
         except EngineError as error:
@@ -153,7 +153,7 @@ class Measuring:
             return Observation(Outcome.SKIP, message=why), ""
         canary = self._canary(cell.device, cell.backend, worker)
         if canary.outcome is not Outcome.PASS:
-            return Observation(canary.outcome, message=canary.words), ""
+            return Observation(canary.outcome, message=canary.message), ""
         if canary.needs is not None:
             worker.provide(f"{cell.device} {cell.backend}", canary.needs)
         timeout_s = min(case.timeout, self.options.timeout_cap_s)
@@ -182,13 +182,13 @@ class Measuring:
             self._normalizer = Normalizer(facts.paths)
         asked = self.options.torch
         if asked and Version(public(facts.torch)) != Version(asked):
-            words = f"asked for torch {asked}, but this environment imports torch {facts.torch}; nothing was run"
-            raise OtherTorchError(words)
+            message = f"asked for torch {asked}, but this environment imports torch {facts.torch}; nothing was run"
+            raise OtherTorchError(message)
         # Until torch 2.1 it said NO AVX for the least.
         said = facts.cpu_capability.lower().replace("no avx", "default")
         if self.options.capability not in ("", said):
-            words = f"asked for the CPU capability {self.options.capability}, but torch {facts.torch} says {said}"
-            raise OtherTorchError(f"{words}; nothing was run")
+            message = f"asked for the CPU capability {self.options.capability}, but torch {facts.torch} says {said}"
+            raise OtherTorchError(f"{message}; nothing was run")
 
     def _request(self, cell: Cell, timeout_s: float) -> dict[str, Any]:
         given = {"device": cell.device, **self._backend(cell.backend)}
@@ -330,12 +330,12 @@ def _observe_death(ended: ChildExit, timeout_s: float, memory_mib: int) -> Obser
     if ended.stopped is StopReason.OUTSIDE:
         return Observation(Outcome.ERROR, message=f"ended from outside: {ended.detail}")
     if ended.stopped is StopReason.LOST:
-        words = f"the check took the process that supervises it along: {ended.detail}"
-        return Observation(Outcome.CRASH, message=words)
-    outcome, words = _how_it_ended(ended, timeout_s, memory_mib)
+        message = f"the check took the process that supervises it along: {ended.detail}"
+        return Observation(Outcome.CRASH, message=message)
+    outcome, message = _how_it_ended(ended, timeout_s, memory_mib)
     if "started" not in ended.frames:
-        return Observation(Outcome.ERROR, message=f"the check had not started: {words}")
-    return Observation(outcome, message=words)
+        return Observation(Outcome.ERROR, message=f"the check had not started: {message}")
+    return Observation(outcome, message=message)
 
 
 def _how_it_ended(ended: ChildExit, timeout_s: float, memory_mib: int) -> tuple[Outcome, str]:

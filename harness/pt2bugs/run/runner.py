@@ -289,12 +289,12 @@ class _EnvironmentRun:
         while self._journals:
             self._journals.popitem()[1].close()
 
-    def _fail(self, words: str) -> None:
+    def _fail(self, reason: str) -> None:
         with self._lock:
             is_news = not self.work.failure
-            self.work.failure = words
+            self.work.failure = reason
         if is_news:
-            self._runner.log(f"{self.work.target}: {words}")
+            self._runner.log(f"{self.work.target}: {reason}")
 
     def _record_failure(self) -> None:
         """An environment that cannot be made is an error of all its cells."""
@@ -313,8 +313,8 @@ def require_writable(folder: Path) -> None:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        words = f"{folder}: cannot be written: {error.strerror}; choose another folder with --results"
-        raise JournalError(words) from None
+        problem = f"{folder}: cannot be written: {error.strerror}; choose another folder with --results"
+        raise JournalError(problem) from None
 
 
 def journal_path(results: Results, case: Case | None, target: Target, record: Record) -> Path:

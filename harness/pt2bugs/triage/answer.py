@@ -135,8 +135,8 @@ def _judged(cases: Sequence[Path], files: Sequence[Path], warn: Warn) -> tuple[S
     """The signatures by the lines of the journal, and whether every line could be read."""
     problems: list[str] = []
     signatures = Signatures(load_cases(cases), read_journal(files, problems.append, _may_fail))
-    for words in problems:
-        warn(words)
+    for problem in problems:
+        warn(problem)
     return signatures, not problems
 
 
@@ -151,23 +151,23 @@ def _may_fail(line: bytes) -> bool:
 
 def advice(match: Match, life: Life, torch: str = "") -> str:
     """What to do, in a sentence or two; what fits comes first, which tells several matches apart."""
-    words = [f"fits: {match.why}"]
+    parts = [f"fits: {match.why}"]
     if "by-design" in match.case.labels:
-        words.append("torch means it so: see the issue")
+        parts.append("torch means it so: see the issue")
     elif not match.is_known:
-        words.append("similar only: compare it with the reproducer")
+        parts.append("similar only: compare it with the reproducer")
     elif life.fixed and torch and Version(torch) >= Version(life.fixed):
-        words.append(f"fixed in torch {life.fixed}, and you are on {torch}: it may be back, see `pt2bugs bisect`")
+        parts.append(f"fixed in torch {life.fixed}, and you are on {torch}: it may be back, see `pt2bugs bisect`")
     elif life.fixed:
         here = f"you are on {torch}: " if torch else ""
-        words.append(f"{here}upgrade to torch {life.fixed} or newer")
+        parts.append(f"{here}upgrade to torch {life.fixed} or newer")
     elif life.newest:
-        words.append(f"not fixed up to torch {life.newest}, the newest measured: see the issue")
+        parts.append(f"not fixed up to torch {life.newest}, the newest measured: see the issue")
     else:
-        words.append("no release is known that fixes it: see the issue")
+        parts.append("no release is known that fixes it: see the issue")
     if not life.fixed and life.introduced and "by-design" not in match.case.labels:
-        words.append(f"releases before {life.introduced} do not have it")
-    return "; ".join(words)
+        parts.append(f"releases before {life.introduced} do not have it")
+    return "; ".join(parts)
 
 
 def _measured(case: Case, records: Iterable[Record]) -> Life | None:

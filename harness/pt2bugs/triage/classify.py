@@ -140,8 +140,8 @@ def classify(program: Program, found: Reproduction, ladder: Ladder) -> Classific
     trial = found.trial
     first = ladder.first_failing
     if first == "none" and (set(trial.entered) <= {"compile"} or ladder.shows("no_export")):
-        words = "it fails in the same way without the compiler"
-        return Classification(None, None, identity.frame, operator_of(found, ladder), (), words)
+        reason = "it fails in the same way without the compiler"
+        return Classification(None, None, identity.frame, operator_of(found, ladder), (), reason)
     symptom, why = symptom_of(program, identity, trial, ladder)
     component, because = component_of(identity, trial, ladder)
     labels = tuple(
@@ -166,16 +166,16 @@ def symptom_of(program: Program, identity: Identity, trial: Trial, ladder: Ladde
         return "memory", "it ran out of memory"
     if outcome is Outcome.RAISE:
         return _symptom_of_exception(identity, trial, ladder)
-    words = f"{identity.message}\n{_statement(program, trial.lines)}"
+    text = f"{identity.message}\n{_statement(program, trial.lines)}"
     if not _COMPARES_TENSORS.search(identity.message):
-        if _COUNTS_COMPILATIONS.search(words) and (trial.recompiles or trial.graphs > 1):
+        if _COUNTS_COMPILATIONS.search(text) and (trial.recompiles or trial.graphs > 1):
             return "recompilation", "the program counts compilations, and Dynamo compiled again"
-        if _MEASURES_MEMORY.search(words):
+        if _MEASURES_MEMORY.search(text):
             return "memory", "the assertion that fails is about memory"
-        if _COUNTS_BREAKS.search(words) and trial.breaks:
+        if _COUNTS_BREAKS.search(text) and trial.breaks:
             return "graph-break", "the program counts graphs, and Dynamo broke one"
         handled = (step := ladder.step("none")) is not None and step.trial is not None and bool(step.trial.handled)
-        if handled and _WANTS_ERROR.search(words):
+        if handled and _WANTS_ERROR.search(text):
             return "missing-error", "without the compiler an exception is raised there, with it none is"
         if expects_exception(program.source, identity.line):
             none = ladder.step("none")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_WORDS = {
+_PATTERNS = {
     "SIGSEGV": r"\bSegmentation fault\b|\bSIGSEGV\b|\bexit(?:ed with)? (?:code|status):? (?:139|-11)\b",
     "SIGFPE": r"\bFloating point exception\b|\bSIGFPE\b|\bexit(?:ed with)? (?:code|status):? (?:136|-8)\b",
     "SIGILL": r"\bIllegal instruction\b|\bSIGILL\b|\bexit(?:ed with)? (?:code|status):? (?:132|-4)\b",
@@ -16,8 +16,8 @@ _WORDS = {
     r"|^(?:free|malloc|realloc)\(\): |^malloc_consolidate\(|^munmap_chunk\(\): |^double free or corruption"
     r"|^corrupted (?:size|double-linked)|^terminate called ",
 }
-_SIGNALS = {signal: re.compile(words) for signal, words in _WORDS.items()}
-_ANY = re.compile("|".join(_WORDS.values()))
+_SIGNALS = {signal: re.compile(pattern) for signal, pattern in _PATTERNS.items()}
+_ANY = re.compile("|".join(_PATTERNS.values()))
 _BELONGS = re.compile(
     r'^\s*(?:File "[^"]+", line \d+,? in |(?:Current thread|Thread) 0x|Extension modules:|what\(\): |\.\.\.$'
     r"|#\d+ |frame #\d+|Exception raised from |<no Python frame>|\(no Python frames\)|Stack \(most recent)"
@@ -28,7 +28,7 @@ def signal_in(text: str) -> str:
     """The signal that a line tells of; empty if it tells of none."""
     if not _ANY.search(text):
         return ""
-    return next(signal for signal, words in _SIGNALS.items() if words.search(text))
+    return next(signal for signal, pattern in _SIGNALS.items() if pattern.search(text))
 
 
 def crash_at(lines: Sequence[str], at: int) -> tuple[str, int]:

@@ -30,8 +30,8 @@ def text_of(found: Reproduction) -> str:
     identity, trial = found.identity, found.trial
     if identity.signal:
         number = getattr(signal, identity.signal, None)
-        words = signal.strsignal(number) if number is not None else identity.signal
-        return f"{trial.observation.output_tail}\n{words} (core dumped)\n"
+        description = signal.strsignal(number) if number is not None else identity.signal
+        return f"{trial.observation.output_tail}\n{description} (core dumped)\n"
     if trial.text:
         return trial.text
     where = f'  File "{identity.frame.partition(":")[0]}", line 1, in {identity.frame.rpartition(" ")[2]}\n'

@@ -12,7 +12,7 @@ from pt2bugs.case.model import Bug, Case
 from pt2bugs.case.observation import MAX_FRAMES, MESSAGE_LIMIT, bounded
 from pt2bugs.case.patterns import PatternTimeout, literal_length, search
 from pt2bugs.case.words import Outcome
-from pt2bugs.triage.ordinary import is_mistake, is_ordinary, own_words
+from pt2bugs.triage.ordinary import is_mistake, is_ordinary, own_message
 from pt2bugs.triage.signatures import KnownBug, Signature, Signatures, TorchFrame, torch_frames_of
 from pt2bugs.triage.traceback_text import Failure, Raised
 from pt2bugs.triage.wording import Words, words_of
@@ -148,20 +148,20 @@ class Matcher:
             applies = not self.torch or bug.torch.contains(self.torch, prereleases=True)
             if applies:
                 return Match(known, IDENTITY, round(0.9 + 0.1 * max(score, 1.0 if is_own else 0.0), 3), why, bug)
-            words = f"its documented identity, though not for torch {self.torch}"
-            return Match(known, SIMILAR, round(0.89 * max(score, 0.9), 3), words, bug)
+            reason = f"its documented identity, though not for torch {self.torch}"
+            return Match(known, SIMILAR, round(0.89 * max(score, 0.9), 3), reason, bug)
         if is_own and fits:
             return Match(known, SIMILAR, 0.89, "a line of its program", bug)
         if agree and frame_score == 1.0 and clue.type == bug.error:
             weight = max(weight, _LEAST_WEIGHT)
         if score < _LEAST_SCORE or weight < _LEAST_WEIGHT:
             return None
-        words = " and ".join(
+        reason = " and ".join(
             part for part in ("a like message" if likeness else "", "the same torch frames" if agree else "") if part
         )
         if fits and is_refusal(bug):
-            words = "its message, which torch gives for ordinary mistakes too"
-        return Match(known, SIMILAR, round(0.89 * score, 3), words or "a like failure", bug)
+            reason = "its message, which torch gives for ordinary mistakes too"
+        return Match(known, SIMILAR, round(0.89 * score, 3), reason or "a like failure", bug)
 
     # --- identity ---
 
@@ -296,7 +296,7 @@ def _clues(failure: Failure) -> Iterator[_Clue]:
             yield _Clue(
                 type_,
                 bounded(message, MESSAGE_LIMIT),
-                own_words(message),
+                own_message(message),
                 words_of(message),
                 torch_frames_of(frames),
                 "\n".join(frames[:MAX_FRAMES]),

@@ -125,8 +125,8 @@ def minimize(
     try:
         from pysource_minimize import minimize as reduce
     except ImportError:
-        words = "pysource-minimize is not installed: pip install 'pt2bugs[triage]'"
-        return Minimized(program.source, before, before, why_not=words)
+        reason = "pysource-minimize is not installed: pip install 'pt2bugs[triage]'"
+        return Minimized(program.source, before, before, why_not=reason)
     asks = Interesting(lab, folder, found, ladder)
     best = program.source
     size = len(ast.unparse(ast.parse(best)))

@@ -197,7 +197,7 @@ def is_ordinary(pattern: str) -> bool:
     return is_mistake(pattern) or any(search(_any_numbers(pattern), one) for one in SHARED)
 
 
-def own_words(message: str) -> str:
+def own_message(message: str) -> str:
     """What of a message is its own: not the lines of a comparison, of the user's program, of general advice."""
     for pattern in (_USER_CODE, _COMPARISON, _HINTS):
         message = pattern.sub("", message)

@@ -20,7 +20,7 @@ from pt2bugs.triage.since_when import Releases
 MAX_PROGRAM_LINES = 150
 MAX_SIMILAR = 2
 """Matches that are only similar, told where none is the same."""
-_RUNG_WORDS = {
+_RUNG_TITLES = {
     "none": "no compiler",
     "eager": "Dynamo alone",
     "aot_eager": "and AOTAutograd",
@@ -109,8 +109,8 @@ def summary(triage: Triage) -> str:
 
 def _short(identity: Identity) -> str:
     """A failure on one line."""
-    words = f"{identity.error_type}: {telling_line(identity.message)}".strip(": ")
-    return f"{identity.outcome}, {words[:120]}" if words else str(identity.outcome)
+    text = f"{identity.error_type}: {telling_line(identity.message)}".strip(": ")
+    return f"{identity.outcome}, {text[:120]}" if text else str(identity.outcome)
 
 
 def report(triage: Triage, source: str, folder: Path) -> str:
@@ -192,9 +192,9 @@ def _shrunk(triage: Triage) -> list[str]:
     one = triage.minimized
     if one is None:
         return []
-    words = f"{one.lines_before} lines of code became {one.lines_after}"
-    words += f" ({one.tries} programs were tried; each kept had this failure at this layer)."
-    return [words if not one.why_not else f"{words} The reduction ended early: {one.why_not}."]
+    text = f"{one.lines_before} lines of code became {one.lines_after}"
+    text += f" ({one.tries} programs were tried; each kept had this failure at this layer)."
+    return [text if not one.why_not else f"{text} The reduction ended early: {one.why_not}."]
 
 
 def _layer(triage: Triage) -> list[str]:
@@ -204,8 +204,8 @@ def _layer(triage: Triage) -> list[str]:
     lines = ["| rung | outcome | as above | says |", "| --- | --- | --- | --- |"]
     exports = any(step.rung in NO_EXPORT for step in ladder.steps)
     for step in ladder.steps:
-        words = "no torch.compile; it exports" if exports and step.rung == "none" else _RUNG_WORDS.get(step.rung)
-        name = f"{step.rung} ({words})" if words else step.rung
+        title = "no torch.compile; it exports" if exports and step.rung == "none" else _RUNG_TITLES.get(step.rung)
+        name = f"{step.rung} ({title})" if title else step.rung
         says = telling_line(step.identity.message).replace("|", "\\|")[:100]
         lines.append(f"| {name} | {step.identity.outcome} | {'yes' if step.same else 'no'} | {says} |")
     if ladder.first_failing:

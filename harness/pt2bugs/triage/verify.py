@@ -32,7 +32,7 @@ class Verdict:
 
     name: str
     answer: str
-    words: str = ""
+    message: str = ""
 
 
 @dataclass
@@ -52,7 +52,7 @@ class Verification:
         return {
             "torch": self.torch,
             "fixed": self.is_fixed,
-            "files": [{"name": one.name, "answer": one.answer, "message": one.words} for one in self.verdicts],
+            "files": [{"name": one.name, "answer": one.answer, "message": one.message} for one in self.verdicts],
             "neighbours": self.neighbours,
             "changed": self.changed,
         }
@@ -128,13 +128,13 @@ def _check_of(case: Path) -> str:
 
 def _judge(name: str, trial: Trial, identity: Identity) -> Verdict:
     seen = trial.identity
-    words = seen.headline[:200]
+    message = seen.headline[:200]
     if seen.outcome is Outcome.ERROR:
-        return Verdict(name, UNKNOWN, words)
+        return Verdict(name, UNKNOWN, message)
     if not seen.is_failure:
         return Verdict(name, FIXED)
     same = has_identity(seen, identity) or alike(seen, identity)
-    return Verdict(name, NOT_FIXED if same else OTHERWISE, words)
+    return Verdict(name, NOT_FIXED if same else OTHERWISE, message)
 
 
 def _neighbours(

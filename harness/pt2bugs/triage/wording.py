@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from pt2bugs.triage.ordinary import own_words
+from pt2bugs.triage.ordinary import own_message
 
 _VARIES = re.compile(
     r"0x[0-9a-fA-F]+"
@@ -24,7 +24,7 @@ Words = frozenset[str]
 @lru_cache(maxsize=65536)
 def words_of(message: str) -> Words:
     """The words of a message that say what went wrong."""
-    return frozenset(_WORD.findall(_VARIES.sub(" # ", own_words(message))))
+    return frozenset(_WORD.findall(_VARIES.sub(" # ", own_message(message))))
 
 
 class Weights:

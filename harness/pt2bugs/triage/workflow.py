@@ -167,7 +167,7 @@ def _gather(lab: Laboratory, program: Program, result: Triage, settings: Setting
         result.artifacts, missing = gather(
             lab, program, result.classification, result.ladder, folder, budget, settings.log
         )
-        result.notes += [f"no artifact {words}" for words in missing]
+        result.notes += [f"no artifact {reason}" for reason in missing]
 
 
 def _minimized(
