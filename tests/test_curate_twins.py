@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -45,3 +46,11 @@ def test_a_bug_on_every_release_has_none(tmp_path: Path, capsys: pytest.CaptureF
     for name in ("pytorch_1", "pytorch_2"):
         write_journal(tmp_path, write_case(tmp_path, name), {"2.8.0": "B", "2.9.1": "B"})
     assert "same symptom" not in output_of_check(tmp_path, capsys)
+
+
+def test_the_findings_for_machines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_journal(tmp_path, write_case(tmp_path, "pytorch_1"), {"2.9.1": "B", "2.10.0": "."})
+    folders = ["--cases", str(tmp_path / "cases"), "--results", str(tmp_path / "results")]
+    main(["check", "--no-run", "--json", *folders])
+    found = json.loads(capsys.readouterr().out)
+    assert {tuple(one) for one in found} == {("case", "rule", "holds", "words")}
