@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timezone
 from itertools import cycle, islice
 from pathlib import Path
@@ -15,6 +16,7 @@ from pt2bugs.case.expectation import Where, expected_bug
 from pt2bugs.case.model import Case
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.words import Outcome, Verdict
+from pt2bugs.engine.facts import EnvironmentFacts
 from pt2bugs.results.record import Record, new_record
 
 LINE_LENGTH = 890
@@ -54,24 +56,24 @@ def _lines(rows: list[Record], started: str) -> Iterator[str]:
         yield json.dumps(record) + "\n"
 
 
-FACTS = {
-    "torch_git": "0123456789012345678901234567890123456789",
-    "python": "3.11.7",
-    "platform": "Linux-6.1.0-x86_64-with-glibc2.36",
-    "device_name": "a processor",
-    "cpu_capability": "AVX2",
-}
+FACTS = EnvironmentFacts(
+    torch_git="0123456789012345678901234567890123456789",
+    python="3.11.7",
+    platform="Linux-6.1.0-x86_64-with-glibc2.36",
+    device_name="a processor",
+    cpu_capability="AVX2",
+)
 
 
 def _record(case: Case, check: str, torch: str) -> Record:
     cell = Cell(case, case.check(check), case.devices[0], case.backends[0])
-    bug = expected_bug(case, check, Where(torch, FACTS["python"], cell.device, cell.backend))
+    bug = expected_bug(case, check, Where(torch, FACTS.python, cell.device, cell.backend))
     seen = Observation(Outcome.PASS, exit_status=0, graphs=1, duration_s=0.4321, peak_rss_mb=512.3)
     if bug:
         seen.outcome, seen.error_type, seen.message = bug.outcome, bug.error or "", bug.match or ""
         seen.signal = bug.signal or ""
     record = new_record(
-        cell, seen, Verdict.XFAIL if bug else Verdict.PASS, {**FACTS, "torch": f"{torch}+cpu"},
+        cell, seen, Verdict.XFAIL if bug else Verdict.PASS, replace(FACTS, torch=f"{torch}+cpu"),
         run_id="20260101T000000Z-00000000", started=datetime(2026, 1, 1, tzinfo=timezone.utc), extras=(),
     )  # fmt: skip
     missing = LINE_LENGTH - len(json.dumps(record))

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from measure import log, row, start
-from suite import candidates, spread, suite
+from whole_corpus import candidates, spread, suite
 
 
 def main() -> None:

@@ -22,7 +22,6 @@ from pathlib import Path
 from measure import ROOT, log
 from pt2bugs.engine.memory import cpu_name
 
-# Before this folder, which has a `suite` as well.
 sys.path.insert(0, str(ROOT / "tests"))
 
 from fake_torch import build_wheels, serve_index

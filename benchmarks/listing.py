@@ -52,10 +52,10 @@ def main() -> None:
         "0.3 s",
     )
     with tempfile.TemporaryDirectory(prefix="pt2bugs-benchmark-") as folder:
-        corpus = Path(folder, "cases")
-        write_corpus(corpus, options.cases)
-        listed = [*listing, "--cases", str(corpus)]
-        plain = best(run([sys.executable, "-c", TOMLLIB, str(corpus)]) for _ in range(options.repeat))
+        generated = Path(folder, "cases")
+        write_corpus(generated, options.cases)
+        listed = [*listing, "--cases", str(generated)]
+        plain = best(run([sys.executable, "-c", TOMLLIB, str(generated)]) for _ in range(options.repeat))
         homes = [{"PT2BUGS_HOME": str(Path(folder, f"home-{number}"))} for number in range(options.repeat)]
         first = best(run(listed, env=home) for home in homes)
         again = best(run(listed, env=homes[0]) for _ in range(options.repeat))

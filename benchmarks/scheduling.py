@@ -74,9 +74,9 @@ def draw(cases: int, releases: int, overhead: float) -> Load:
     load = Load({}, {}, {})
     for check, row in enumerate(row for case in chosen for row in rows[case]):
         for release, name in columns:
-            if (took := seconds.get((row, name))) is not None:
+            if (measured := seconds.get((row, name))) is not None:
                 cell = (release, check)
-                load.seconds[cell] = took + overhead
+                load.seconds[cell] = measured + overhead
                 load.expected[cell] = usual[row] * factors[name] + overhead
                 load.longest[cell] = longest[row] + overhead
     return load

@@ -89,14 +89,7 @@ def _is_backends(bug: Bug) -> bool:
 def program_of(source: str, check: str, arguments: list[str]) -> str:
     """The check as a program of its own."""
     tree = ast.parse(source)
-    body = []
-    for node in tree.body:
-        if isinstance(node, ast.If) and "__name__" in ast.unparse(node.test):
-            continue
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_") and node.name != check:
-            continue
-        body.append(node)
-    tree.body = body
+    tree.body = [statement for statement in tree.body if not _is_left_out(statement, check)]
     for node in ast.walk(tree):
         if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef)) and node.body:
             first = node.body[0]
@@ -112,6 +105,13 @@ def program_of(source: str, check: str, arguments: list[str]) -> str:
             node.id = "run"
     call = f"run({', '.join(repr(argument) for argument in arguments)})"
     return f"{ast.unparse(ast.fix_missing_locations(tree))}\n\n{call}\n"
+
+
+def _is_left_out(statement: ast.stmt, check: str) -> bool:
+    """Whether it is the main block or another check."""
+    if isinstance(statement, ast.FunctionDef):
+        return statement.name.startswith("test_") and statement.name != check
+    return isinstance(statement, ast.If) and "__name__" in ast.unparse(statement.test)
 
 
 def failing(torch: str, cells: Path) -> list[dict[str, str]]:
