@@ -116,6 +116,18 @@ def test_a_program_that_calls_aotautograd_by_itself(tmp_path: Path, lab: Laborat
     assert (ladder.first_failing, ladder.below) == ("aot_eager", "none")
 
 
+def test_compiled_autograd_is_a_way_into_the_compiler(tmp_path: Path, lab: Laboratory) -> None:
+    """Also where the backward fails before a graph of it reaches `torch.compile`: as in upstream issue 138901."""
+    path = tmp_path / "program.py"
+    path.write_text(
+        "import torch\nfrom torch._dynamo import compiled_autograd\n\n"
+        "with compiled_autograd._enable(torch.compile):\n    assert compiled_autograd.compiled_autograd_enabled\n"
+    )
+    shown, without = lab.run(path), lab.run(path, {"backend": "none"})
+    assert (shown.outcome, shown.entered) == (Outcome.PASS, ("compile",))
+    assert without.outcome is Outcome.WRONG
+
+
 def test_compilers_of_the_programs_own(tmp_path: Path, lab: Laboratory) -> None:
     """They see the graphs of AOTAutograd, so that is the rung; with torch's compilers it passes."""
     path = tmp_path / "program.py"
@@ -163,6 +175,10 @@ def test_a_fake_tensor_that_is_not_as_the_real_one(tmp_path: Path, lab: Laborato
     assert metadata_mismatch(ladder) == ""
     lazy = replace(compared.identity, message=compared.identity.message.replace("Stride", "Conj"))
     assert metadata_mismatch(Ladder([Step(CROSSREF, lazy, same=False)])) == "", "no graph goes by that bit"
+    sparse = replace(
+        compared.identity, message=compared.identity.message.replace("copysign.Tensor", "_indices.default")
+    )
+    assert metadata_mismatch(Ladder([Step(CROSSREF, sparse, same=False)])) == "", "nobody knows how many there are"
     ladder.steps.append(Step(CROSSREF, compared.identity, same=False))
     mismatch = metadata_mismatch(ladder)
     assert mismatch.startswith("the fake tensor of aten.copysign.Tensor is not as the real one: Stride mismatch")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import sys
@@ -24,6 +25,9 @@ _OTHERS = (
     ("torch._functorch.aot_autograd", "aot_export_module", "aot"),
     ("functorch.compile", "aot_function", "aot"),
     ("functorch.compile", "aot_module", "aot"),
+    # Compiled autograd hands the graph of a whole backward to `torch.compile`.
+    ("torch._dynamo.compiled_autograd", "enable", "compile"),
+    ("torch._dynamo.compiled_autograd", "_enable", "compile"),
 )
 
 
@@ -37,12 +41,12 @@ def watch_others(entries: Notes, *, without_aot: bool, without_aot_inductor: boo
     """Note the other ways into the compiler, where the caller is not torch itself.
 
     Args:
-        without_aot: take AOTAutograd away from a program that calls it.
+        without_aot: take AOTAutograd and compiled autograd away from a program that calls them.
         without_aot_inductor: run what a program gives to AOTInductor as it is.
     """
     instead: dict[str, Callable[..., Any]] = {}
     if without_aot:
-        instead |= {"aot_function": _plain, "aot_module": _plain}
+        instead |= {"aot_function": _plain, "aot_module": _plain, "enable": _nothing, "_enable": _nothing}
     if without_aot_inductor:
         instead |= _Uncompiled().functions
     for module, name, kind in _OTHERS:
@@ -59,6 +63,11 @@ def watch_others(entries: Notes, *, without_aot: bool, without_aot_inductor: boo
 def _plain(function: Any = None, *_: Any, **options: Any) -> Any:
     """What stands for `aot_function` and `aot_module` without the compiler: the function as it is."""
     return function if function is not None else options.get("fn", options.get("mod"))
+
+
+def _nothing(*_: Any, **__: Any) -> Any:
+    """What stands for compiled autograd."""
+    return contextlib.nullcontext()
 
 
 class _Uncompiled:

@@ -47,8 +47,12 @@ _WANTS_ERROR = re.compile(
 )
 _COMPARES_TENSORS = re.compile(r"Tensor-likes are not|Scalars are not|Expected .* but got|The values for attribute")
 _OPERATOR = re.compile(r"\b((?:torch\.ops\.)?(?:aten|prims|prim|inductor|quantized)(?:\.|::)\w+(?:\.\w+)?)\b")
-_MISMATCH = re.compile(r"output of (?P<operator>\S+) on .*mismatched tensor metadata[^:]*: (?!Conj |Neg )(?P<what>.*)")
-"""Not the bits for a lazy conjugation or negation: no graph and no layout goes by them."""
+_MISMATCH = re.compile(
+    r"output of (?!aten\._?(?:indices|values)\b)(?P<operator>\S+) on .*"
+    r"mismatched tensor metadata[^:]*: (?!Conj |Neg )(?P<what>.*)"
+)
+"""Not the bits for a lazy conjugation or negation, by which no graph and no layout goes; nor the parts of a sparse
+tensor: how many elements it has is not known before it runs."""
 _LOWERED = re.compile(r"^lowerings, [^:]*: (?!getitem)(_*[a-z]\w*?)(?:_(?:default|tensor|scalar))?(?:_\d+)?$")
 """What torch's bisector says of a lowering: the name of a node, which is that of its operator, and a number."""
 
