@@ -1,7 +1,7 @@
 """How often triage is right: every check of the corpus that fails on a release, without its header and its words.
 
     python benchmarks/triage.py --python-exe PYTHON -o FILE.jsonl     measure, one line for each check
-    python benchmarks/triage.py --table FILE.jsonl                    the table of docs/triage.md
+    python benchmarks/triage.py --table FILE.jsonl [FILE.jsonl ...]   the tables of docs/triage.md
 
 A check becomes a program: no header, no docstring, no comment, no name of its own; it asks for the default backend.
 Only if that does not show the documented failure (its bug needs another backend) it asks for the one its header names.
@@ -20,7 +20,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -226,63 +227,71 @@ def is_class(row: Mapping[str, Any], *, by_header: bool = False) -> bool:
     return bool(row["class"] == (row["symptom"] if by_header else row.get("documented", row["symptom"])))
 
 
-def counts(rows: Rows, *, as_first: bool = False, by_header: bool = False, layers_only: bool = False) -> dict[str, str]:
-    """How many are right in what."""
-    rungs = [is_rung(row, as_first=as_first, layers_only=layers_only) for row in rows]
-    classes = [is_class(row, by_header=by_header) for row in rows]
-    both = [a and b for a, b in zip(rungs, classes, strict=True)]
-    missed = {row["case"] for row, right in zip(rows, both, strict=True) if not right}
-    cases = {row["case"] for row in rows}
-    of = len(rows)
+def totals_of(rows: Rows) -> dict[str, str]:
+    """How many of those that enter the compiler are right in what, and how many do not enter it."""
+    entered = [row for row in rows if row["first_failing"] != REFUSED]
+
+    def how_many(*questions: Callable[[Mapping[str, Any]], bool]) -> str:
+        right = sum(all(ask(row) for ask in questions) for row in entered)
+        return f"{right} of {len(entered)} ({100 * right / max(1, len(entered)):.0f} %)"
+
     return {
-        "first failing rung": f"{sum(rungs)} of {of}",
-        "class": f"{sum(classes)} of {of}",
-        "rung and class": f"{sum(both)} of {of}",
-        "every check of a case right": f"{len(cases - missed)} of {len(cases)}",
-        "component": f"{sum(row['said'] == row['component'] for row in rows)} of {of}",
+        "refused": str(len(rows) - len(entered)),
+        "rung": how_many(is_rung),
+        "class": how_many(is_class),
+        "rung and class": how_many(is_rung, is_class),
+        "layers alone": how_many(partial(is_rung, layers_only=True), is_class),
+        "class by the header alone": how_many(partial(is_rung, layers_only=True), partial(is_class, by_header=True)),
+        "rungs as first fixed": how_many(partial(is_rung, as_first=True), partial(is_class, by_header=True)),
+        "component": how_many(lambda row: row["said"] == row["component"]),
     }
 
 
-def table(path: Path, roots: list[Path], torch: str) -> None:
-    """The rows by the headers as they are now; how many were right by the headers at the time of measuring, too."""
-    then = [json.loads(line) for line in path.read_text().splitlines()]
-    cases = {case.id: case for case in load_cases(roots, lambda message: print(message, file=sys.stderr))}
-    rows: Rows = [
+def rows_of(path: Path, cases: Mapping[str, Case], torch: str) -> Rows:
+    """The measured rows of a file, with what the headers say today."""
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    return [
         {
             **row,
             "component": cases[row["case"]].component,
             "symptom": cases[row["case"]].symptom,
             "documented": class_of(cases[row["case"]], row["check"], torch),
         }
-        for row in then
-        if row["case"] in cases
+        for row in sorted(rows, key=lambda row: (cases[row["case"]].component, row["case"], row["check"]))
     ]
-    rows.sort(key=lambda row: (row["component"], row["case"], row["check"]))
-    print("| check | header | first failing rung | class | component said | right |")
-    print("| --- | --- | --- | --- | --- | --- |")
-    for row in rows:
-        misses = [name for name, ok in (("rung", is_rung(row)), ("class", is_class(row))) if not ok]
-        right = "refused" if row["first_failing"] == REFUSED else f"no: {', '.join(misses)}" if misses else "yes"
-        rung = ", ".join(filter(None, (row["first_failing"], row.get("narrower")))) or "-"
-        header = row["symptom"] if row["symptom"] == row["documented"] else f"{row['symptom']} ({row['documented']})"
-        print(
-            f"| {row['case']} {row['check']} | {row['component']}, {header} | {rung} | "
-            f"{row['class'] or '-'} | {row['said'] or '-'} | {right} |"
-        )
-    print()
-    entered = [row for row in rows if row["first_failing"] != REFUSED]
-    columns = {
-        "now": counts(entered),
-        "layers alone": counts(entered, layers_only=True),
-        "with those refused": counts(rows, layers_only=True),
-        "class by the header alone": counts(rows, by_header=True, layers_only=True),
-        "rungs as first fixed": counts(rows, by_header=True, as_first=True),
-        "headers as they were": counts(then, by_header=True, as_first=True),
-    }
-    print(f"| right | {' | '.join(columns)} |")
-    print(f"| --- |{' --- |' * len(columns)}")
-    for name in columns["now"]:
-        print(f"| {name} | {' | '.join(column[name] for column in columns.values())} |")
+
+
+def table(paths: list[Path], roots: list[Path]) -> None:
+    """How often each file's rows are right, by the headers as they are now; all rows of the first, the wrong ones of
+    the others.
+
+    Args:
+        paths: files that are named ``triage-RELEASE.jsonl``.
+    """
+    cases = {case.id: case for case in load_cases(roots, lambda message: print(message, file=sys.stderr))}
+    measured = {torch: rows_of(path, cases, torch) for path in paths if (torch := path.stem.partition("-")[2])}
+    totals = {torch: totals_of(rows) for torch, rows in measured.items()}
+    heads = ["torch", *next(iter(totals.values()))]
+    print(f"| {' | '.join(heads)} |\n|{' --- |' * len(heads)}")
+    for torch, row in totals.items():
+        print(f"| {torch} | {' | '.join(row.values())} |")
+    for number, rows in enumerate(measured.values()):
+        print("\n| check | header | first failing rung | class | component named | right |\n|" + " --- |" * 6)
+        for row in rows:
+            if number == 0 or not (is_rung(row) and is_class(row)):
+                print(line_of(row))
+
+
+def line_of(row: Mapping[str, Any]) -> str:
+    """One check as a line of a table."""
+    misses = [name for name, ok in (("rung", is_rung(row)), ("class", is_class(row))) if not ok]
+    right = "refused" if row["first_failing"] == REFUSED else f"no: {', '.join(misses)}" if misses else "yes"
+    rung = ", ".join(filter(None, (row["first_failing"], row.get("narrower")))) or "-"
+    header = row["symptom"] if row["symptom"] == row["documented"] else f"{row['symptom']} ({row['documented']})"
+    return (
+        f"| {row['case']} {row['check']} | {row['component']}, {header} | {rung} | "
+        f"{row['class'] or '-'} | {row['said'] or '-'} | {right} |"
+    )
 
 
 def main() -> None:
@@ -294,10 +303,10 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, default=Path("triage.jsonl"))
     parser.add_argument("--limit", type=int, metavar="N", help="measure so many more, and stop")
     parser.add_argument("--only", action="append", metavar="CASE", help="measure these cases, not all")
-    parser.add_argument("--table", type=Path)
+    parser.add_argument("--table", type=Path, nargs="+", metavar="FILE")
     options = parser.parse_args()
     if options.table:
-        table(options.table, [options.cases], options.torch)
+        table(options.table, [options.cases])
     else:
         measure(options)
 
