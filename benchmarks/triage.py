@@ -91,6 +91,8 @@ def program_of(source: str, check: str, arguments: list[str]) -> str:
     """The check as a program of its own."""
     tree = ast.parse(source)
     tree.body = [statement for statement in tree.body if not _is_left_out(statement, check)]
+    taken = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    name = next(name for name in ("run", "main", "reproduce") if name not in taken)
     for node in ast.walk(tree):
         if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef)) and node.body:
             first = node.body[0]
@@ -101,10 +103,10 @@ def program_of(source: str, check: str, arguments: list[str]) -> str:
             ):
                 node.body = node.body[1:] or [ast.Pass()]
         if isinstance(node, ast.FunctionDef) and node.name == check:
-            node.name = "run"
+            node.name = name
         if isinstance(node, ast.Name) and node.id == check:
-            node.id = "run"
-    call = f"run({', '.join(repr(argument) for argument in arguments)})"
+            node.id = name
+    call = f"{name}({', '.join(repr(argument) for argument in arguments)})"
     return f"{ast.unparse(ast.fix_missing_locations(tree))}\n\n{call}\n"
 
 
