@@ -6,8 +6,8 @@
 A check becomes a program: no header, no docstring, no comment, no name of its own; it asks for the default backend.
 Only if that does not show the documented failure (its bug needs another backend) it asks for the one its header names.
 Torch's bisector is left out: no class and no component depends on it. Right are the first failing rung and the class:
-`RUNGS` says which rungs fit a header's component, and was fixed before the first run. `SHARED` and `NARROWER` came
-later: the table has a column without them.
+`RUNGS` says which rungs fit a header's component, and was fixed before the first run of all. `SHARED` and `NARROWER`
+came later, before the runs whose rows are kept: the table has a column without them.
 """
 
 from __future__ import annotations
