@@ -26,13 +26,14 @@ def main() -> None:
         ("--lines", int, 1_000_000, "journal lines"),
         ("--cases", int, 2_500, "cases of the generated corpus"),
         ("--releases", int, 24, "torch releases"),
+        ("--repeat", int, 3, "runs of each, in turn"),
     )
     with tempfile.TemporaryDirectory(prefix="pt2bugs-benchmark-") as name:
         corpus, results = Path(name, "cases"), Path(name, "results")
         log("writing the journal")
         write_corpus(corpus, options.cases)
         cells = write_journal(results / "journal", corpus, options.lines, releases(options.releases))
-        parse = run([sys.executable, "-c", PARSE_ONLY, str(results / "journal")])
+        parse = (sys.executable, "-c", PARSE_ONLY, str(results / "journal"))
         for command in (
             ("export", "--format", "csv"),
             ("export", "--format", "cells"),
@@ -41,12 +42,17 @@ def main() -> None:
         ):
             log(" ".join(command))
             where = ("--cases", str(corpus), "--results", str(results))
-            cost = run([sys.executable, "-m", "pt2bugs.cli", *command, *where])
+            # In turn: a machine that others use is not equally fast all the time.
+            pairs = [
+                (run(parse), run([sys.executable, "-m", "pt2bugs.cli", *command, *where]))
+                for _ in range(options.repeat)
+            ]
+            alone, cost = (min(costs, key=lambda cost: cost.cpu_s) for costs in zip(*pairs, strict=True))
             row(
                 f"`{' '.join(command)}`, {options.lines:,} lines, {cells:,} cells",
-                f"{cost.wall_s:.1f} s, {cost.cpu_s:.1f} s of processor, {cost.peak_mib:.0f} MiB",
-                f"`json.loads` of every line: {parse.wall_s:.1f} s",
-                f"{parse.cpu_s / cost.cpu_s:.2f}",
+                f"{cost.cpu_s:.1f} s of processor, {cost.peak_mib:.0f} MiB",
+                f"`json.loads` of every line: {alone.cpu_s:.1f} s",
+                f"{alone.cpu_s / cost.cpu_s:.2f}",
                 "1, 1 GB",
             )
 
