@@ -195,25 +195,20 @@ class NewestLines:
 
     def add(self, record: Record) -> None:
         """Take a line into account."""
-        self.add_line(msgspec.convert(record, Line))
+        self.add_lines([msgspec.convert(record, Line)])
 
-    def add_line(self, line: Any) -> None:
-        """Take a line into account that was read as a `Line`."""
-        values = (
-            line.case,
-            line.check,
-            line.device,
-            line.backend,
-            line.torch,
-            line.python,
-            line.case_hash,
-            *line.extras,
-        )
-        newest = self._by_values.get(values) or self._begin(values, line)
-        complete = line.repeat >= line.repeats and line.verdict != _ERROR
-        if complete < newest.complete or (complete == newest.complete and line.started < newest.started):
-            return
-        newest.complete, newest.started, newest.line, newest.judged = complete, line.started, line, None
+    def add_lines(self, lines: Iterable[Any]) -> None:
+        """Take lines into account that were read as a `Line`."""
+        find = self._by_values.get
+        for line in lines:
+            values = (line.case, line.check, line.device, line.backend, line.torch, line.python, line.case_hash)
+            if line.extras:
+                values += tuple(line.extras)
+            newest = find(values) or self._begin(values, line)
+            complete = line.repeat >= line.repeats and line.verdict != _ERROR
+            if complete < newest.complete or (complete == newest.complete and line.started < newest.started):
+                continue
+            newest.complete, newest.started, newest.line, newest.judged = complete, line.started, line, None
 
     def _begin(self, values: tuple[str, ...], line: Any) -> _Newest:
         key = cell_key(record_of(line))
@@ -239,7 +234,8 @@ class NewestLines:
 
     def lines(self) -> dict[CellKey, Record]:
         """The lines by cell."""
-        return {key: found.judged or self._judge(key, found) for key, found in self._found.items()}
+        with collector_paused():
+            return {key: found.judged or self._judge(key, found) for key, found in self._found.items()}
 
     def _judge(self, key: CellKey, found: _Newest) -> Record:
         found.judged = _judge(record_of(found.line), self.cases.get(key.case))
@@ -314,8 +310,7 @@ class Results:
         """
         newest = NewestLines(cases)
         with collector_paused():
-            for line in read_lines(self._files(warn), warn):
-                newest.add_line(line)
+            newest.add_lines(read_lines(self._files(warn), warn))
         return newest
 
     def derive(self, newest: NewestLines) -> None:

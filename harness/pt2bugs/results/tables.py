@@ -13,6 +13,7 @@ import pandas as pd
 from packaging.version import Version
 from pt2bugs.case.model import Case
 from pt2bugs.case.words import Verdict
+from pt2bugs.collector import collector_paused
 from pt2bugs.files import write_text
 from pt2bugs.results.matrix import CellKey
 from pt2bugs.results.record import Record
@@ -50,16 +51,18 @@ def sorted_keys(lines: Iterable[CellKey]) -> list[CellKey]:
     there = {version for key in keys for version in (key.torch, key.python)}
     versions = sorted(there, key=lambda text: (version_key(text), text))
     place = {version: number for number, version in enumerate(versions)}
-    return sorted(keys, key=lambda key: (key.row, place[key.torch], place[key.python]))
+    # The values of `key.row`, of which the sort needs no objects.
+    return sorted(keys, key=lambda key: (key[:5], place[key.torch], place[key.python]))
 
 
 def cells_table(lines: dict[CellKey, Record]) -> pd.DataFrame:
     """One row per cell, sorted, with the columns of `cells.csv`."""
-    keys = sorted_keys(lines)
-    records: list[Any] = [lines[key] for key in keys]
-    columns = {name: [key[place] for key in keys] for place, name in enumerate(CELL_COLUMNS[:6])}
-    columns |= {name: [record[name] for record in records] for name in CELL_COLUMNS[6:]}
-    return pd.DataFrame(columns, columns=CELL_COLUMNS).astype({"graphs": "Int64"})
+    with collector_paused():
+        keys = sorted_keys(lines)
+        records: list[Any] = [lines[key] for key in keys]
+        columns = {name: [key[place] for key in keys] for place, name in enumerate(CELL_COLUMNS[:6])}
+        columns |= {name: [record[name] for record in records] for name in CELL_COLUMNS[6:]}
+        return pd.DataFrame(columns, columns=CELL_COLUMNS).astype({"graphs": "Int64"})
 
 
 def matrix_value(verdict: str, outcome: str) -> str:
