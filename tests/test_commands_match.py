@@ -35,6 +35,13 @@ def test_exit_codes(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert capsys.readouterr().err == said
 
 
+def test_without_results_it_says_what_was_compared(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As in a folder of its own with a checkout installed: "no known bug" would say more than is known."""
+    (corpus / "log.txt").write_text(OTHER)
+    assert main(["match", "log.txt", "--results", "nowhere"]) == 1
+    assert "nowhere: has no journal; failures are compared with what headers document alone" in capsys.readouterr().err
+
+
 def test_the_answer(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (corpus / "log.txt").write_text(KNOWN)
     assert main(["match", "log.txt", "--torch", "2.9.1"]) == 0

@@ -68,6 +68,11 @@ class KnownBugs:
             JournalError: a journal cannot be read.
         """
         cases, files = _files(results, roots, warn)
+        if not files:
+            warn(
+                f"{results.folder}: has no journal; failures are compared with what headers document alone, "
+                "not with messages that were seen (--results names another folder)"
+            )
 
         def history(case: Case) -> Iterable[Record]:
             name = f'"{case.id}"'.encode()
