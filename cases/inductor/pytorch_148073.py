@@ -14,7 +14,7 @@
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.3"
 # outcome = "timeout"
-# frame = 'torch/_inductor/lowering\.py:\d+ inner_fn'
+# frame = 'torch/_inductor/(lowering\.py:\d+ inner_fn|scheduler\.py|codegen/)'
 # ///
 """Every value of the chain is used by the next two, as in the Fibonacci sequence. All of them read the
 same two inputs, so nothing counts as read too often and no value is realized in a buffer; the loader of
