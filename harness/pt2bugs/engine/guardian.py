@@ -126,7 +126,10 @@ def _wait(pid: int, lifeline: int, client: int) -> bool:
         if done:
             if status != 0:
                 _say_how_it_ended(status)
-            return False
+                return False
+            # A client that dies closes the control socket, at which the zygote ends, a moment before the lifeline.
+            ready, _, _ = select.select([lifeline], [], [], _POLL_S)
+            return bool(ready) and os.read(lifeline, len(CLOSED)) != CLOSED
         if lifeline in ready:
             return os.read(lifeline, len(CLOSED)) != CLOSED
         if os.getppid() != client:
