@@ -12,4 +12,8 @@ class CorpusHook(BuildHookInterface):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if version == "standard":
-            build_data["force_include"] |= {"cases": "pt2bugs/_corpus/cases", "results": "pt2bugs/_corpus/results"}
+            build_data["force_include"] |= {
+                "cases": "pt2bugs/_corpus/cases",
+                "results": "pt2bugs/_corpus/results",
+                "docs/evaluation/datasheet.md": "pt2bugs/_corpus/docs/evaluation/datasheet.md",
+            }

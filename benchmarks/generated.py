@@ -15,9 +15,9 @@ from pt2bugs.case.corpus import find_case_files, load_cases
 from pt2bugs.case.expectation import Where, expected_bug
 from pt2bugs.case.model import Case
 from pt2bugs.case.observation import Observation
-from pt2bugs.case.words import Outcome, Verdict
-from pt2bugs.engine.facts import EnvironmentFacts
-from pt2bugs.results.record import Record, new_record
+from pt2bugs.case.vocabulary import Outcome, Verdict
+from pt2bugs.engine.environment import EnvironmentFacts
+from pt2bugs.results.journal import Record, new_record
 
 LINE_LENGTH = 890
 """Characters of a line: the mean over the first eight releases of this repository's journal."""

@@ -20,7 +20,7 @@ from collections import Counter
 from pathlib import Path
 
 from measure import ROOT, log
-from pt2bugs.engine.memory import cpu_name
+from pt2bugs.engine.warm_cache import cpu_name
 
 sys.path.insert(0, str(ROOT / "tests"))
 

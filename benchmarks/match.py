@@ -18,14 +18,11 @@ from pathlib import Path
 from measure import ROOT, log
 from pt2bugs.case.corpus import load_cases
 from pt2bugs.case.model import Bug, Case
-from pt2bugs.case.words import Outcome
-from pt2bugs.results.journal import journal_files, read_journal
+from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.match.known import IDENTITY, KnownBugs, Match, Signature, is_refusal
+from pt2bugs.match.wording import is_ordinary, own_message
+from pt2bugs.results.journal import Record, journal_files, read_journal
 from pt2bugs.results.matrix import CellKey, cell_key, public_or_empty
-from pt2bugs.results.record import Record
-from pt2bugs.triage.answer import KnownBugs
-from pt2bugs.triage.match import IDENTITY, Match, is_refusal
-from pt2bugs.triage.ordinary import is_ordinary, own_message
-from pt2bugs.triage.signatures import Signature, Signatures
 
 
 @dataclass(frozen=True)
@@ -93,7 +90,7 @@ def texts_of(records: Iterable[Record], known: KnownBugs) -> list[Text]:
     """Every failure of the journal that is a documented bug: of each cell the newest, each text of a release once."""
     newest: dict[CellKey, tuple[Record, Bug, Signature]] = {}
     for record in records:
-        found = known.signatures.documented(record)
+        found = known.documented(record)
         key = cell_key(record)
         if found is not None and (key not in newest or record["started"] >= newest[key][0]["started"]):
             newest[key] = (record, *found)
@@ -140,8 +137,8 @@ class Tally:
 
     def add(self, known: KnownBugs, text: Text) -> None:
         matches = first_matches(known, text.text)
-        group = known.signatures.bugs[text.case].group if text.case else ""
-        same = {id_ for id_, bug in known.signatures.bugs.items() if bug.group == group}
+        group = known.bugs[text.case].group if text.case else ""
+        same = {id_ for id_, bug in known.bugs.items() if bug.group == group}
         said = [match for match in matches if match.kind == IDENTITY]
         is_right = any(match.case.id in same for match in said)
         others = sorted({match.case.id for match in said} - same)
@@ -185,9 +182,7 @@ def left_out(
 ) -> Iterator[tuple[KnownBugs, Text]]:
     """Failures of each release, with the journal of all the others."""
     for release in sorted({text.release for text in texts}):
-        known = KnownBugs(
-            Signatures(cases, (record for record in records if public_or_empty(record["torch"]) != release))
-        )
+        known = KnownBugs(cases, (record for record in records if public_or_empty(record["torch"]) != release))
         for text in texts:
             if text.release == release:
                 yield known, text
@@ -212,7 +207,7 @@ def main() -> None:
     options = parser.parse_args()
     cases = load_cases([options.cases], log)
     records = list(read_journal(journal_files(options.results / "journal", log), log))
-    known = KnownBugs(Signatures(cases, records))
+    known = KnownBugs(cases, records)
     texts = every_nth(texts_of(records, known), options.every)
     began = time.perf_counter()
     show("Every distinct failure of the journal, by the whole journal", tally((known, text) for text in texts))

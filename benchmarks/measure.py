@@ -1,4 +1,4 @@
-"""What a command costs, on what machine, and the row of the table in docs/performance.md that says so."""
+"""What a command costs, on what machine, and the row of the table in docs/evaluation/performance.md that says so."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from pt2bugs.engine.memory import cpu_name
+from pt2bugs.engine.warm_cache import cpu_name
 
 HEAD = "| what | pt2bugs | alternative | alternative / pt2bugs | aim |"
 ROOT = Path(__file__).resolve().parent.parent

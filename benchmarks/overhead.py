@@ -20,10 +20,11 @@ from pathlib import Path
 
 from measure import row, start
 from pt2bugs.engine import linux
-from pt2bugs.engine.check import GRAPHS, freeze, remember_originals
+from pt2bugs.engine.check import freeze, remember_originals
 from pt2bugs.engine.child import BODIES, body_of, prepare_cells
+from pt2bugs.engine.counts import COUNTS
 from pt2bugs.engine.environment import cell_environment
-from pt2bugs.engine.linux import Descendants, Standing
+from pt2bugs.engine.linux import Descendants
 from pt2bugs.engine.protocol import Limits
 from pt2bugs.engine.supervisor import GRACE, Supervisor
 from pt2bugs.engine.warmup import prepare
@@ -38,24 +39,23 @@ def supervisor(folder: Path, *, namespace: bool) -> Supervisor:
     prepare({"threads": 1, "targets": [["cpu", "inductor"]], "imports": [], "distributions": []}, folder)
     for kind in BODIES:
         body_of(kind)
-    GRAPHS.watch()
+    COUNTS.watch()
     remember_originals()
     prepare_cells()
     freeze()
-    linux.use_huge_pages()
     if namespace:
         descendants = Descendants(namespace=True, own_proc=linux.mount_own_proc())
     else:
         linux.adopt_orphans()
         descendants = Descendants(namespace=False)
     _, control = socket.socketpair()
-    return Supervisor(control, folder, "cell-0", descendants, [], Standing.now(), GRACE)
+    return Supervisor(control, folder, "cell-0", descendants, [], GRACE)
 
 
-def bare_fork(fork: Callable[[], int] = os.fork) -> float:
+def bare_fork() -> float:
     """Seconds of a fork, an exit and a wait."""
     began = time.perf_counter()
-    pid = fork()
+    pid = os.fork()
     if pid == 0:
         os._exit(0)
     os.waitpid(pid, 0)
@@ -107,10 +107,9 @@ def measure(folder: Path, count: int, *, namespace: bool) -> None:
         f"{1000 * cells:.1f} ms, {abs(1000 * more):.1f} ms {'more' if more > 0 else 'less'}",
         f"fork, exit, wait of the same parent: {1000 * bare:.1f} ms",
         f"1 / {ratio:.2f}",
-        "1 / 1.2",
+        "1 / 1.3",
     )
-    alone = pages(lambda: bare_fork(linux.fork_alone), count)
-    others = f"fork, exit, wait: {pages(bare_fork, count)}; without Python's handlers: {alone}"
+    others = f"fork, exit, wait: {pages(bare_fork, count)}"
     row("pages that the cell and the supervisor write to, of 4 KiB", pages(cell, count), others, "", "")
 
 

@@ -1,7 +1,7 @@
-"""How far the placement of cells on many workers is from the best there can be: a simulation with measured durations.
+"""How far the queue of a cluster's driver is from the best there can be: a simulation with measured durations.
 
 Cases and releases are drawn, with a fixed seed, from those of the committed journal; a drawn cell lasts as long as the
-measured one did. The placement knows what the journal tells a driver: the mean and the longest of each check over the
+measured one did. The queue knows what the journal tells a driver: the mean and the longest of each check over the
 releases, and how much slower a release is than the others.
 """
 
@@ -10,31 +10,39 @@ from __future__ import annotations
 import argparse
 import heapq
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 from measure import log
 from pt2bugs.case.cells import CellName
-from pt2bugs.results.journal import journal_files, read_journal
+from pt2bugs.cluster.queue import CellQueues, ClusterWorker
+from pt2bugs.envs.environment import Key
+from pt2bugs.results.journal import Record, journal_files, read_journal
 from pt2bugs.results.matrix import CellKey, cell_key
-from pt2bugs.results.record import Record
-from pt2bugs.run.estimate import durations, release_factors
-from pt2bugs.run.placement import Batch, Costs, Placement
+from pt2bugs.run.plan import Target, Work, expected_seconds
 
 ROOT = Path(__file__).resolve().parent.parent
 Cell = tuple[str, int]
 """A release and the number of a check."""
-READY: Cell = ("", -1)
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Seconds of making an environment on a worker, and of starting its engine there."""
+
+    install: float
+    start: float
 
 
 @dataclass(frozen=True)
 class Load:
-    """What is to be run: the true seconds of every cell, those that a driver expects, and the most it has seen."""
+    """What is to be run: the true seconds of every cell, and the usual and longest ones that a driver expects."""
 
     seconds: dict[Cell, float]
-    expected: dict[Cell, float]
-    longest: dict[Cell, float]
+    expected: dict[Cell, tuple[float, float]]
 
     @property
     def releases(self) -> list[str]:
@@ -47,38 +55,36 @@ class Load:
 
 
 def newest_lines() -> dict[CellKey, Record]:
-    """The newest line of each cell of the committed journal, also of cases that were edited since."""
-    found: dict[CellKey, Record] = {}
+    """Return the newest line of each cell of the committed journal, also of cases that were edited since."""
+    newest: dict[CellKey, Record] = {}
     for record in read_journal(journal_files(ROOT / "results" / "journal"), log):
         key = cell_key(record)
-        if key.torch and not key.extras and (key not in found or found[key]["started"] <= record["started"]):
-            found[key] = record
-    return found
+        if key.torch and not key.extras and (key not in newest or newest[key]["started"] <= record["started"]):
+            newest[key] = record
+    return newest
 
 
 def draw(cases: int, releases: int, overhead: float) -> Load:
     """That many cases and releases; a measured one may stand for several."""
     lines = newest_lines()
-    usual, factors = durations(lines), release_factors(lines)
+    expected = expected_seconds(lines)
     rows: dict[str, list[CellName]] = {}
-    for row in sorted(usual):
+    for row in sorted({key.cell for key in lines}):
         rows.setdefault(row.case, []).append(row)
     seconds = {(key.cell, key.torch): record["duration_s"] for key, record in lines.items()}
-    longest: dict[CellName, float] = {}
-    for (row, _), took in seconds.items():
-        longest[row] = max(longest.get(row, 0.0), took)
     source = random.Random(0)
-    ids, names = sorted(rows), sorted(factors)
+    ids, names = sorted(rows), sorted({key.torch for key in lines})
     chosen = source.sample(ids, min(cases, len(ids))) + source.choices(ids, k=max(0, cases - len(ids)))
     columns = [(f"r{number:02}", name) for number, name in enumerate(source.choices(names, k=releases))]
-    load = Load({}, {}, {})
+    load = Load({}, {})
     for check, row in enumerate(row for case in chosen for row in rows[case]):
         for release, name in columns:
             if (measured := seconds.get((row, name))) is not None:
                 cell = (release, check)
                 load.seconds[cell] = measured + overhead
-                load.expected[cell] = usual[row] * factors[name] + overhead
-                load.longest[cell] = longest[row] + overhead
+                alike: Any = SimpleNamespace(key=row)
+                usual, longest = expected(Target(Key(name, "")), alike)
+                load.expected[cell] = usual + overhead, longest + overhead
     return load
 
 
@@ -90,68 +96,66 @@ class Outcome:
     installs: int
 
 
-Ask = Callable[[str], Batch[Cell] | None]
-Tell = Callable[[str, Cell | None], None]
-"""A worker has finished a cell; without one: its environment and its engine are there."""
+Ask = Callable[[str, Cell | None], Sequence[Cell]]
+"""Returns the next cells of a worker, which has finished one or has just come."""
 
 
-def simulate(load: Load, workers: int, costs: Costs, ask: Ask, tell: Tell) -> Outcome:
-    """Play it through. A worker keeps its engine while its next batch is of the same environment."""
+def simulate(load: Load, workers: int, costs: Costs, ask: Ask) -> Outcome:
+    """Play it through. A worker installs an environment once, and keeps its engine until it gets a cell of another."""
     names = [f"w{number:04}" for number in range(workers)]
     at: dict[str, str] = {}
+    has: dict[str, set[str]] = {name: set() for name in names}
+    waiting: dict[str, list[Cell]] = {name: [] for name in names}
     events: list[tuple[float, int, str, Cell | None]] = [(0.0, number, name, None) for number, name in enumerate(names)]
-    heapq.heapify(events)
-    installs, end, number = 0, 0.0, workers
-    left: dict[str, int] = {}
+    installs, end, number, done = 0, 0.0, workers, 0
     while events:
         now, _, name, cell = heapq.heappop(events)
-        if cell == READY:
-            tell(name, None)
-            continue
         if cell is not None:
-            tell(name, cell)
-            end = max(end, now)
-            left[name] -= 1
-            if left[name]:
-                continue
-        batch = ask(name)
-        if batch is None:
+            end, done = max(end, now), done + 1
+        waiting[name] += ask(name, cell)
+        if not waiting[name]:
             continue
-        if at.get(name) != batch.environment:
-            now += costs.start + (costs.install if batch.installs else 0.0)
-            installs += batch.installs
-            at[name] = batch.environment
-            number += 1
-            heapq.heappush(events, (now, number, name, READY))
-        left[name] = len(batch.items)
-        for item in batch.items:
-            now += load.seconds[item]
-            number += 1
-            heapq.heappush(events, (now, number, name, item))
-    if any(left.values()):
+        item = waiting[name].pop(0)
+        if at.get(name) != item[0]:
+            is_new = item[0] not in has[name]
+            now += costs.start + (costs.install if is_new else 0.0)
+            installs += is_new
+            has[name].add(item[0])
+            at[name] = item[0]
+        number += 1
+        heapq.heappush(events, (now + load.seconds[item], number, name, item))
+    if done != len(load.seconds):
         raise SystemExit("cells were left")
     return Outcome(end, installs)
 
 
-def placed(load: Load, workers: int, costs: Costs) -> Outcome:
-    """By the placement of pt2bugs."""
-    placement: Placement[Cell] = Placement(costs)
+def queued(load: Load, workers: int, costs: Costs) -> Outcome:
+    """By the queue of pt2bugs."""
+    case: Any = SimpleNamespace(bugs=(), backends=(), devices=("cpu",), symptom="", timeout=1.0)
+    work = []
     for release in load.releases:
-        cells = [(cell, seconds) for cell, seconds in load.expected.items() if cell[0] == release]
-        placement.add(release, cells, longest=load.longest)
-    for number in range(workers):
-        placement.add_worker(f"w{number:04}")
+        cells: list[Any] = [
+            SimpleNamespace(key=cell, case=case, check=SimpleNamespace(name=""), device="cpu", backend="")
+            for cell in load.expected
+            if cell[0] == release
+        ]
+        work.append(Work(Target(Key(release, "3.11")), cells))
+    setup = costs.install + costs.start
+    there = {f"w{n:04}": ClusterWorker(f"w{n:04}", site=f"w{n:04}", install_s=setup) for n in range(workers)}
+    expected: Any = load.expected
+    queues = CellQueues(work, lambda _, cell: expected[cell.key], there, {})
+    queues.workers_changed()
 
-    def tell(name: str, cell: Cell | None) -> None:
-        if cell is None:
-            placement.ready(name)
-        else:
-            placement.done(name, cell)
+    def ask(name: str, cell: Cell | None) -> list[Cell]:
+        worker = there[name]
+        if cell is not None:
+            del worker.sent[0]
+        taken: list[Any] = []
+        while (owed := queues.take(worker)) is not None:
+            taken.append(owed.cell.key)
+        return taken
 
-    outcome = simulate(load, workers, costs, placement.next_batch, tell)
-    if not placement.is_finished:
-        raise SystemExit("the placement did not hand out all cells")
-    return outcome
+    return simulate(load, workers, costs, ask)
 
 
 def one_queue(load: Load, workers: int, costs: Costs) -> Outcome:
@@ -161,9 +165,9 @@ def one_queue(load: Load, workers: int, costs: Costs) -> Outcome:
         for release in load.releases:
             taken: list[Cell] = []
             total = 0.0
-            for cell in (one for one in load.expected if one[0] == release):
+            for cell in (cell for cell in load.expected if cell[0] == release):
                 taken.append(cell)
-                total += load.expected[cell]
+                total += load.expected[cell][0]
                 if total >= 10:
                     yield tuple(taken)
                     taken, total = [], 0.0
@@ -171,18 +175,17 @@ def one_queue(load: Load, workers: int, costs: Costs) -> Outcome:
                 yield tuple(taken)
 
     queue = batches()
-    has: dict[str, set[str]] = {}
+    left: dict[str, int] = {}
 
-    def ask(name: str) -> Batch[Cell] | None:
-        items = next(queue, None)
-        if items is None:
-            return None
-        release, there = items[0][0], has.setdefault(name, set())
-        installs = release not in there
-        there.add(release)
-        return Batch(release, items, 0.0, installs)
+    def ask(name: str, cell: Cell | None) -> Sequence[Cell]:
+        left[name] = left.get(name, 0) - (cell is not None)
+        if left[name] > 0:
+            return ()
+        items = next(queue, ())
+        left[name] = len(items)
+        return items
 
-    return simulate(load, workers, costs, ask, lambda *_: None)
+    return simulate(load, workers, costs, ask)
 
 
 def main() -> None:
@@ -206,8 +209,8 @@ def main() -> None:
     print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for workers in options.workers:
         bound = load.lower_bound(workers, costs.install + costs.start)
-        ours, theirs = placed(load, workers, costs), one_queue(load, workers, costs)
-        sizes = [f"{one.installs} environments, {one.installs * options.env_gib:,.0f} GiB" for one in (ours, theirs)]
+        ours, theirs = queued(load, workers, costs), one_queue(load, workers, costs)
+        sizes = [f"{it.installs} environments, {it.installs * options.env_gib:,.0f} GiB" for it in (ours, theirs)]
         print(
             f"| {workers:,} | {ours.makespan:,.0f} s | {bound:,.0f} s | {ours.makespan / bound:.2f} | {sizes[0]} "
             f"| {theirs.makespan / bound:.2f} | {sizes[1]} |",

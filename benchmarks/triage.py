@@ -1,7 +1,7 @@
 """How often triage is right: every check of the corpus that fails on a release, without its header and its words.
 
     python benchmarks/triage.py --python-exe PYTHON -o FILE.jsonl     measure, one line for each check
-    python benchmarks/triage.py --table FILE.jsonl [FILE.jsonl ...]   the tables of docs/triage.md
+    python benchmarks/triage.py --table FILE.jsonl [FILE.jsonl ...]   the tables of docs/evaluation/triage.md
 
 A check becomes a program: no header, no docstring, no comment, no name of its own; it asks for the default backend.
 Only if that does not show the documented failure (its bug needs another backend) it asks for the one its header names.
@@ -26,15 +26,15 @@ from pathlib import Path
 from typing import Any
 
 from pt2bugs.case.corpus import load_cases
-from pt2bugs.case.expectation import has_identity
+from pt2bugs.case.failure import documents
 from pt2bugs.case.model import Bug, Case
-from pt2bugs.case.words import Outcome
+from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.classify import classify, metadata_mismatch
 from pt2bugs.triage.ladder import CROSSREF, NO_DECOMPOSITION, Climber, Ladder
 from pt2bugs.triage.program import load_program
 from pt2bugs.triage.reproduce import NeverCompiles, reproduce
-from pt2bugs.triage.trial import Laboratory, laboratory
+from pt2bugs.triage.runner import ProgramRunner, program_runner
 
 EXPORTS = {"export", "export_strict", "export_non_strict"}
 RUNGS = {
@@ -132,7 +132,7 @@ def failing(torch: str, cells: Path) -> list[dict[str, str]]:
     return [row for _, row in sorted(zip(order, rows, strict=True), key=lambda pair: pair[0])]
 
 
-def triage(lab: Laboratory, case: Case, check_name: str, backend: str) -> dict[str, Any]:
+def triage(lab: ProgramRunner, case: Case, check_name: str, backend: str) -> dict[str, Any]:
     check = next(one for one in case.checks if one.name == check_name)
     answer: dict[str, Any] = {
         "case": case.id,
@@ -154,7 +154,7 @@ def triage(lab: Laboratory, case: Case, check_name: str, backend: str) -> dict[s
                 found = reproduce(lab, program, 1)
             except NeverCompiles as refused:
                 return answer | {"first_failing": REFUSED, "class": "", "said": "", "why": str(refused)}
-            if any(has_identity(bug, found.trial.observation) for bug in case.bugs if not bug.blocked):
+            if any(documents(bug, found.trial.observation) for bug in case.bugs if not bug.blocked):
                 break
         answer |= {"backend": asked, "outcome": str(found.outcome), "message": found.identity.message[:200]}
         ladder = Climber(lab, program, found, lambda _: None, inside=False).climb()
@@ -186,11 +186,11 @@ def measure(options: argparse.Namespace) -> None:
     rows = [row for row in failing(options.torch, options.results / "cells.csv") if not cases[row["case"]].extra]
     rows = [row for row in rows if not options.only or row["case"] in options.only]
     rows = [row for row in rows if (row["case"], row["check"]) not in done][: options.limit]
-    with laboratory(options.python_exe, Budget(15), 120.0, ()) as lab:
+    with program_runner(options.python_exe, Budget(15), 120.0, ()) as lab:
         _measure(lab, cases, rows, options.output)
 
 
-def _measure(lab: Laboratory, cases: Mapping[str, Case], rows: list[dict[str, str]], output: Path) -> None:
+def _measure(lab: ProgramRunner, cases: Mapping[str, Case], rows: list[dict[str, str]], output: Path) -> None:
     for row in rows:
         case = cases[row["case"]]
         began = time.monotonic()

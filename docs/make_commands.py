@@ -1,4 +1,7 @@
-"""Writes docs/commands.md from the help of the commands: `python docs/make_commands.py`. A test holds it up to date."""
+"""Writes docs/reference/commands.md from the help of the commands: `python docs/make_commands.py`.
+
+A test holds it up to date.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from pathlib import Path
 
 from pt2bugs.cli import COMMANDS, GROUPS, command_parser
 
-PAGE = Path(__file__).with_name("commands.md")
+PAGE = Path(__file__).with_name("reference") / "commands.md"
 
 
 def page() -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from pt2bugs.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "docs/backends.md")
+PAGES = ("README.md", "docs/evaluation/backends.md")
 WIDTH, LINES = 118, 14
 _BLOCK = re.compile(r"(```console\n\$ (pt2bugs [^\n]*)\n)(.+?)(```)", re.DOTALL)
 

@@ -68,7 +68,7 @@ def ones(n, dtype=None, device="cpu"):
     return Tensor([1.0] * n)
 
 
-_LAYERS = ["eager", "aot_eager", "aot_eager_decomp_partition", "inductor"]
+_LAYERS = ["eager", "aot_eager", "aot_autograd_nop", "aot_eager_decomp_partition", "inductor"]
 
 
 def _fault(name, backend):
@@ -160,7 +160,11 @@ _FILES = {
     "        raise AssertionError('Tensor-likes are not close!')\n",
     "testing/_internal/__init__.py": "",
     "testing/_internal/common_utils.py": "from unittest import TestCase, main as run_tests\n",
-    "_dynamo/__init__.py": "",
+    "_dynamo/__init__.py": "def register_backend(name, compiler_fn):\n    pass\n",
+    "_dynamo/backends/__init__.py": "",
+    "_dynamo/backends/common.py": "def aot_autograd(fw_compiler):\n    return fw_compiler\n",
+    "_functorch/__init__.py": "",
+    "_functorch/aot_autograd.py": "def make_boxed_func(function):\n    return function\n",
     "_dynamo/exc.py": "class InternalTorchDynamoError(RuntimeError):\n    pass\n",
     "_inductor/__init__.py": "",
     "_inductor/config.py": "cpp_wrapper = False\nfreezing = False\nclass cpp:\n    vec_isa_ok = None\n",
@@ -175,20 +179,29 @@ def _torch_files(version: str, faults: Faults) -> dict[str, str]:
     return {f"torch/{name}": text for name, text in files.items()}
 
 
-def write_torch(folder: Path, version: str = "2.90.0", faults: Faults | None = None) -> Path:
-    """A fake torch to be put on the path; returns `folder`."""
-    for name, text in _torch_files(version, faults or {}).items():
+def write_torch(
+    folder: Path, version: str = "2.90.0", faults: Faults | None = None, files: Mapping[str, str] | None = None
+) -> Path:
+    """A fake torch to be put on the path, with further `files` in its folder; returns `folder`."""
+    further = {f"torch/{name}": text for name, text in (files or {}).items()}
+    for name, text in {**_torch_files(version, faults or {}), **further}.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     return folder
 
 
-def build_wheels(folder: Path, releases: Mapping[str, Faults]) -> Path:
-    """Wheels of fake torch releases, and of the companions that the harness installs beside them."""
+def build_wheels(
+    folder: Path, releases: Mapping[str, Faults], files: Mapping[str, Mapping[str, str]] | None = None
+) -> Path:
+    """Wheels of fake torch releases, and of the companions that the harness installs beside them.
+
+    `files` are further ones in the torch folder, by release.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for version, faults in releases.items():
-        _write_wheel(folder, "torch", version, _torch_files(version, faults))
+        further = {f"torch/{name}": text for name, text in (files or {}).get(version, {}).items()}
+        _write_wheel(folder, "torch", version, {**_torch_files(version, faults), **further})
     for name, version in (("numpy", "1.26.4"), ("numpy", "2.4.0"), ("setuptools", "69.5.1"), ("setuptools", "80.9.0")):
         _write_wheel(folder, name, version, {f"{name}/__init__.py": f"__version__ = {version!r}\n"})
     return folder

@@ -18,9 +18,8 @@ from collections.abc import Callable
 from pathlib import Path
 from types import MappingProxyType
 
-from pt2bugs.results.journal import journal_files, read_journal
+from pt2bugs.results.journal import Record, journal_files, read_journal
 from pt2bugs.results.matrix import cell_key, is_complete
-from pt2bugs.results.record import Record
 from suite import case_text, parent_of
 
 RELEASES = {

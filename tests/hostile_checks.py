@@ -12,6 +12,47 @@ while True: ctypes.PyDLL(None).pthread_mutex_lock(mutex)
 """
 """In C, with the interpreter lock held, and no signal wakes it."""
 
+RETURNS = {
+    "false": "return False",
+    "true": "return True",
+    "a_lambda": "return lambda: None",
+    "a_map": "return map(print, [1])",
+    "a_partial": "import functools; return functools.partial(print)",
+    "a_context_manager": "import contextlib; return contextlib.nullcontext()",
+    "a_class": "return type('X', (), {'__class__': None, '__eq__': lambda *_: True})()",
+}
+FORGED = """
+frame = sys._getframe()
+while frame:
+    for value in list(frame.f_locals.values()):
+        if type(value).__name__ == "ReportPipe": pipe = value
+    frame = frame.f_back
+os.write(pipe.fd, pipe.nonce.encode() + b' report ' + {report!r} + b'\\n')
+os._exit(0)
+"""
+REPORTS = {
+    "of_a_number": b"5",
+    "with_no_observation": b"{}",
+    "with_a_number_as_observation": b'{"observation": 5, "text": ""}',
+    "with_no_outcome": b'{"observation": {}, "text": ""}',
+    "with_another_outcome": b'{"observation": {"outcome": "sideways"}, "text": ""}',
+    "with_a_list_as_outcome": b'{"observation": {"outcome": []}, "text": ""}',
+    "with_a_number_as_message": b'{"observation": {"outcome": "pass", "message": 5}, "text": ""}',
+    "with_numbers_as_frames": b'{"observation": {"outcome": "pass", "frames": [5]}, "text": ""}',
+    "with_endless_seconds": b'{"observation": {"outcome": "pass", "duration_s": Infinity}, "text": ""}',
+    "with_a_text_as_graphs": b'{"observation": {"outcome": "pass", "graphs": "1"}, "text": ""}',
+    "without_text": b'{"observation": {"outcome": "pass"}}',
+    "nested_deeply": b"[" * 100_000 + b"]" * 100_000,
+}
+PTRACE = """
+import ctypes
+assert ctypes.CDLL(None).ptrace(0x4206, os.getppid(), 0, 0) == -1
+"""
+MOUNT = """
+import ctypes
+assert ctypes.CDLL(None).mount(b"none", os.path.dirname(__file__).encode(), b"tmpfs", 0, None) == -1
+"""
+
 HOSTILE = [
     Hostile(
         "paths_wherever_it_is_cut",
@@ -269,7 +310,7 @@ PATCHES = {
 }
 """What a check may leave patched: the report of its outcome must not need it."""
 
-STANDING = {
+PARENT = {
     "descriptors_of_the_parent": "resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE, (16, 16))",
     "file_size_of_the_parent": "resource.prlimit(os.getppid(), resource.RLIMIT_FSIZE, (0, 0))",
     "data_of_the_parent": "resource.prlimit(os.getppid(), resource.RLIMIT_DATA, (1 << 20, 1 << 20))",
@@ -278,7 +319,7 @@ STANDING = {
     "processors_of_the_parent": "os.sched_setaffinity(os.getppid(), {min(os.sched_getaffinity(0))})",
     "scheduler_of_the_parent": "os.sched_setscheduler(os.getppid(), os.SCHED_BATCH, os.sched_param(0))",
 }
-"""What a check may change of the process that forked it, and with it of every cell after it."""
+"""What a check may change of the process that forked it, and with it of every cell after it; root is refused some."""
 
 HOSTILE += [
     *(
@@ -295,7 +336,10 @@ HOSTILE += [
         for name, body in PATCHES.items()
         if name not in ("modules_cleared", "trace", "recursion_limit")
     ),
-    *(Hostile(name, body, PASS) for name, body in STANDING.items()),
+    *(
+        Hostile(name, f"import contextlib\nwith contextlib.suppress(PermissionError): {body}", PASS)
+        for name, body in PARENT.items()
+    ),
     Hostile(
         "metaclass_that_lies",
         """
@@ -342,5 +386,13 @@ HOSTILE += [
     Hostile("execs_another_program", "os.execv('/bin/true', ['true'])", {"outcome": "crash", "exit_status": 0}),
     Hostile("umask_changed", "os.umask(0o777)", PASS),
     Hostile("socket_left_open", "import socket; socket.socketpair(); socket.create_server(('127.0.0.1', 0))", PASS),
+    *(Hostile(f"returns_{name}", body, {"outcome": "error"}) for name, body in RETURNS.items()),
+    *(
+        Hostile(f"report_{name}", FORGED.format(report=report), {"outcome": "crash", "exit_status": 0})
+        for name, report in REPORTS.items()
+    ),
+    Hostile("module_that_is_a_number", "class Odd(Exception): __module__ = 5\nraise Odd('x')", {"outcome": "raise"}),
+    Hostile("traces_the_supervisor", PTRACE, PASS),
+    Hostile("mounts_over_the_cases", MOUNT, PASS),
     *MORE,
 ]  # fmt: skip

@@ -10,10 +10,9 @@ from pt2bugs.case.cells import Cell
 from pt2bugs.case.expectation import Where, judge
 from pt2bugs.case.header import parse_case
 from pt2bugs.case.observation import Observation
-from pt2bugs.case.words import Outcome
-from pt2bugs.engine.facts import EnvironmentFacts
-from pt2bugs.results.record import new_record
-from pt2bugs.results.writer import JournalWriter
+from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.engine.environment import EnvironmentFacts
+from pt2bugs.results.journal import JournalWriter, new_record
 from suite import case_text
 
 UNSUPPORTED = "torch._dynamo.exc.Unsupported"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from pt2bugs.results.writer import JournalWriter
+from pt2bugs.results.journal import JournalWriter
 from seeded import BLOCKED, BUG, write_backend_lines, write_case, write_journal
 
 RELEASES = ("2.2.2", "2.9.1", "2.10.0", "2.13.0")

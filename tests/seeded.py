@@ -11,11 +11,10 @@ from pt2bugs.case.cells import Cell
 from pt2bugs.case.expectation import Where, judge
 from pt2bugs.case.header import parse_case
 from pt2bugs.case.observation import Observation
-from pt2bugs.case.words import FAILURES, Outcome, Verdict
-from pt2bugs.engine.facts import EnvironmentFacts
+from pt2bugs.case.vocabulary import FAILURES, Outcome, Verdict
+from pt2bugs.engine.environment import EnvironmentFacts
+from pt2bugs.results.journal import JournalWriter, new_record
 from pt2bugs.results.matrix import Results
-from pt2bugs.results.record import new_record
-from pt2bugs.results.writer import JournalWriter
 from suite import case_text
 
 BUG = {"torch": "<2.10", "outcome": "wrong", "error": "AssertionError", "match": "not close"}
@@ -56,6 +55,7 @@ def write_journal(
     results: str = "results",
     start: datetime = START,
     run_id: str = "seeded",
+    python: str = "3.11.7",
 ) -> None:
     """Lines of the case at `path` below ``folder/results``: for each release the letters of its repeats."""
     case = parse_case(path)
@@ -64,12 +64,12 @@ def write_journal(
         verdicts = []
         for number, letter in enumerate(repeats, 1):
             seen = SEEN[letter]
-            where = Where(release, "3.11.7", "cpu", "inductor")
+            where = Where(release, python, "cpu", "inductor")
             verdicts.append(str(judge(case, "test_it", where, seen).verdict))
             final = verdicts[-1] if number < len(repeats) or len(set(verdicts)) == 1 else "flaky"
             record = new_record(
                 Cell(case, case.check("test_it"), "cpu", "inductor"), seen, Verdict(final),
-                EnvironmentFacts(torch=f"{release}+cpu", torch_git=git_of(release), python="3.11.7"),
+                EnvironmentFacts(torch=f"{release}+cpu", torch_git=git_of(release), python=python),
                 run_id=run_id, started=start + timedelta(milliseconds=number), extras=(),
                 repeat=number, repeats=len(repeats),
             )  # fmt: skip

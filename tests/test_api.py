@@ -20,7 +20,7 @@ from seeded import write_case, write_journal
 from suite import Suite, case_text
 
 ROOT = Path(__file__).parent.parent
-PAGE = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
 CHECK = """
 import torch
 
@@ -78,10 +78,10 @@ def test_names_of_the_package() -> None:
     assert {"load_cases", "load_cells", "run_cell", "CellResult"} <= set(dir(pt2bugs)) & set(pt2bugs.__all__)
     with pytest.raises(AttributeError, match="module 'pt2bugs' has no attribute 'load_case'"):
         getattr(pt2bugs, "load_case")  # noqa: B009 - mypy knows that there is none
-    for name in ("load_cases", "load_cells", "run_cell"):
-        function = getattr(pt2bugs, name)
+    for name in ("load_cases", "load_cells", "run_cell", "match", "bisect", "triage"):
+        function = inspect.unwrap(getattr(pt2bugs, name))
         assert function.__doc__
-        parameters = inspect.signature(function).parameters.values()
+        parameters = inspect.signature(getattr(pt2bugs, name)).parameters.values()
         assert all(one.annotation is not inspect.Parameter.empty for one in parameters)
         (heading,) = re.findall(rf"^## {name}\((.*)\)$", PAGE, re.MULTILINE)
         told = [one.strip().partition("=")[0] for one in heading.replace("\\*", "*").split(",")]
@@ -144,3 +144,66 @@ def test_what_cannot_be_asked(case: Case, arguments: dict[str, Any], message: st
 def test_a_word_that_names_no_case() -> None:
     with pytest.raises(InputError, match="no case 'pytorch_0'"):
         pt2bugs.run_cell("pytorch_0")
+
+
+def test_a_bisection_by_what_was_measured(tmp_path: Path) -> None:
+    path = write_case(tmp_path, "pytorch_1")
+    write_journal(tmp_path, path, {"2.8.0": ".", "2.9.1": "B", "2.10.0": "."})
+    result = pt2bugs.bisect(str(path), offline=True, results=tmp_path / "results")
+    introduced, fixed = result.changes
+    assert (introduced.kind, introduced.before, introduced.after) == ("introduced", "2.8.0", "2.9.1")
+    assert (fixed.kind, fixed.before, fixed.after) == ("fixed", "2.9.1", "2.10.0")
+    assert result.decided
+    assert result.releases == {"2.8.0": "no bug", "2.9.1": "bug", "2.10.0": "no bug"}
+    (case,) = pt2bugs.load_cases(path)
+    assert pt2bugs.bisect(case, offline=True, results=tmp_path / "results") == result
+
+
+def test_a_traceback_is_recognized(tmp_path: Path) -> None:
+    path = write_case(tmp_path, "pytorch_1")
+    write_journal(tmp_path, path, {"2.9.1": "B", "2.10.0": "."})
+    text = 'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\nValueError: unheard of\n'
+    (recognition,) = pt2bugs.match(text, results=tmp_path / "results", folder=tmp_path / "cases")
+    assert "unheard of" in recognition.text
+    assert not recognition.is_known
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        ["import pt2bugs"],
+        ["import pt2bugs.match.known, pt2bugs.bisect.search, pt2bugs.triage.program"],
+        ["import pt2bugs", "before = pt2bugs.match, pt2bugs.bisect, pt2bugs.triage", "import pt2bugs.match.known"],
+    ],
+)
+def test_functions_with_the_name_of_a_room(imports: list[str]) -> None:
+    """Whoever imported a module of the room before, or imports one later."""
+    code = [
+        *imports,
+        "from pt2bugs import bisect, match, triage",
+        "print(*(name.__wrapped__.__module__ for name in (match, bisect, triage)), match('ValueError: x')[0].is_known)",
+        "import pt2bugs.match.tracebacks",
+        "print(pt2bugs.match is match, callable(pt2bugs.match), pt2bugs.match.tracebacks.__name__)",
+    ]
+    done = python(*code, cwd=ROOT, PYTHONPATH=str(ROOT / "harness"))
+    assert done.stdout.splitlines() == [
+        "pt2bugs.api pt2bugs.api pt2bugs.api False",
+        "True True pt2bugs.match.tracebacks",
+    ], done.stderr
+
+
+def test_a_triage(suite: Suite) -> None:
+    """Of a program on a fake torch whose compiled programs compute something else."""
+    from fake_torch import write_torch
+
+    fake = write_torch(suite.folder / "other", "2.91.0", {"double": "wrong"})
+    (suite.folder / "program.py").write_text(
+        CHECK.replace("test_it(backend)", "main()").replace(", backend=backend", "") + "\nmain()\n"
+    )
+    code = (
+        "import pt2bugs; r = pt2bugs.triage('program.py', minutes=1, skip=['artifacts', 'minimize'], folder='cases'); "
+    )
+    code += "print(r.outcome, r.verdict, r.symptom, r.layer, r.folder, (r.folder / 'report.md').exists())"
+    (suite.folder / "cases").mkdir(exist_ok=True)
+    done = python(code, cwd=suite.folder, PYTHONPATH=f"{ROOT / 'harness'}:{fake}")
+    assert done.stdout == "wrong bug wrong-result eager triage-program True\n", done.stderr

@@ -13,6 +13,7 @@ from typing import Any
 import pt2bugs
 import pytest
 from fake_torch import build_wheels, serve_index, write_backend
+from pt2bugs.backends.references import REFERENCES
 from suite import Suite, case_text
 
 RELEASES: dict[str, dict[str, str]] = {
@@ -124,6 +125,23 @@ def test_a_backend_of_ones_own_is_installed_imported_and_kept_apart(vendor: Vend
     assert "0 to run" in again.stderr
 
 
+def test_a_private_corpus_of_the_backend_is_answered_by_every_verb(vendor: Vendor) -> None:
+    bug = {"outcome": "wrong", "error": "AssertionError", "match": "not close"}
+    vendor.case("own", CHECK.format(name="own"), backends=["mine"], bugs=[bug])
+    done = vendor.mine("run", "own", "--backend", "mine", "--torch", "2.13.0")
+    assert done.returncode == 0, done.stderr
+    (line,) = vendor.lines("journal")
+    assert (line["verdict"], [extra.partition("@")[0] for extra in line["extras"]]) == ("xfail", [vendor.wheel.name])
+    assert not vendor.lines("backends/mine/journal")
+    assert "xfail:wrong" in (vendor.folder / "results" / "matrix.csv").read_text()
+    assert vendor.run("matrix", "own").stdout.split()[-1] == "w"
+    told = json.loads(vendor.run("check", "own", "--json").stdout)
+    assert "never measured" not in str(told)
+    vendor.case("own", CHECK.format(name="own"), backends=["mine"])
+    blessed = vendor.run("bless", "own")
+    assert "only 1 release has an answer" in blessed.stderr
+
+
 def test_what_it_does_not_claim_is_skipped_until_it_does(vendor: Vendor) -> None:
     vendor.mine("run", "--backend", "mine", "--torch", "2.13.0", "--not-claimed", "training")
     (line,) = (line for line in vendor.lines("backends/mine/journal") if line["case"] == "trains")
@@ -154,7 +172,7 @@ def test_the_answer_says_what_is_its_own(vendor: Vendor) -> None:
         "trains": "not-claimed",
     }  # fmt: skip
     own = next(cell for cell in answer["cells"] if cell["case"] == "own")
-    assert (own["outcome"], own["others"]) == ("wrong", {"eager": "pass", "aot_eager": "pass", "inductor": "pass"})
+    assert (own["outcome"], own["others"]) == ("wrong", dict.fromkeys(REFERENCES, "pass"))
     with_it = f"--with {vendor.wheel} --import mine --not-claimed training --index {vendor.index}"
     assert own["reproduce"] == f"pt2bugs run own --torch 2.13.0 --device cpu --backend mine {with_it} --rerun"
     # What headers name is the corpus's own answer; the rest is not.
@@ -196,6 +214,33 @@ def test_the_answer_says_what_is_its_own(vendor: Vendor) -> None:
         ("new", "own"), ("different", "shared"), ("gone", "fine"),
     ]  # fmt: skip
     assert differences[1]["known"] != differences[1]["seen"]
+
+
+def test_a_night_in_shards_tells_only_what_differs(vendor: Vendor) -> None:
+    arguments = ("mine", "--torch", "2.13.0", "own", "shared")
+    cost = json.loads(vendor.mine("backend", *arguments, "--dry-run", "--json").stdout)
+    assert cost["cells"] == 2 * (1 + len(REFERENCES))
+    assert not (vendor.folder / "results" / "backends").exists()
+    file = vendor.folder / "known.toml"
+    assert vendor.mine("backend", *arguments, "--since-baseline").returncode == 2
+    known = ("--baseline", str(file))
+    seen = set()
+    rows = [f"{name},test_{name},cpu,mine,300\n" for name in ("own", "shared")]
+    (vendor.folder / "results").mkdir(exist_ok=True)
+    (vendor.folder / "results" / "durations.csv").write_text("case,check,device,backend,seconds\n" + "".join(rows))
+    for shard in ("1/2", "2/2"):
+        done = vendor.mine("backend", *arguments, "--shard", shard, "--timeout", "50", *known, "--update-baseline")
+        assert done.returncode == 0, done.stderr
+        seen.add(len(vendor.lines("backends/mine/journal")))
+    assert seen == {1, 2}
+    again = vendor.mine("backend", *arguments, *known, "--since-baseline")
+    assert (again.returncode, again.stdout) == (0, ""), again.stderr
+    file.write_text("")
+    (own, shared) = json.loads(vendor.mine("backend", *arguments, *known, "--since-baseline", "--json").stdout)["cells"]
+    assert f"--with {vendor.wheel}" in own["reproduce"]
+    assert shared["group"] == "inherited"
+    assert shared["reproduce"].startswith("pt2bugs run shared --torch 2.13.0 --device cpu --backend eager ")
+    assert "--with" not in shared["reproduce"]
 
 
 def test_what_its_device_cannot_do_is_not_its_own(vendor: Vendor) -> None:
@@ -248,7 +293,7 @@ def test_compare_takes_the_backend_and_accepts_what_is_known(vendor: Vendor) -> 
     with_it = ("--with", str(wheel), "--import", "mine", "--index", vendor.index, "--backend", "mine")
     moved = vendor.run("compare", "2.12.0", "2.13.0", "own", "fine", *with_it, "--json")
     assert moved.returncode == 1, moved.stderr
-    changes = {one["case"]: one["change"] for one in json.loads(moved.stdout)}
+    changes = {one["case"]: one["change"] for one in json.loads(moved.stdout)["changes"]}
     assert changes == {"own": "broken", "fine": "passes in both"}
     file = vendor.folder / "known.toml"
     file.write_text(

@@ -1,4 +1,4 @@
-"""What the benchmarks measure on is what the project writes; their figures are for `docs/performance.md`."""
+"""What the benchmarks measure on is what the project writes; their figures are for `docs/evaluation/performance.md`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def test_a_generated_journal_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     from generated import releases, write_corpus, write_journal
     from pt2bugs.case.corpus import load_cases
-    from pt2bugs.results.lines import problem_of
+    from pt2bugs.results.journal import problem_of
 
     corpus, journal = tmp_path / "cases", tmp_path / "journal"
     write_corpus(corpus, 5)

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pt2bugs.bisect.accepted import Accepted, accepted_text, load_accepted
 from pt2bugs.case.model import Bug
-from pt2bugs.case.words import Outcome
+from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.cli import main
 from seeded import BLOCKED, BUG, write_case, write_journal
 
@@ -31,7 +31,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def compare(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, list[dict[str, str]]]:
     status = main(["compare", *arguments, "--offline", "--json"])
     out = capsys.readouterr().out
-    return status, json.loads(out) if out else []
+    return status, json.loads(out)["changes"] if out else []
 
 
 @pytest.mark.parametrize(
@@ -97,10 +97,9 @@ def test_the_text_groups_by_what_matters(project: Path, capsys: pytest.CaptureFi
         "still there (1); --all says what was seen",
         "fixed (1)",
     ]
-    assert "\n  still  A title\n\n" in out, "no more than a line of what the move does not cause"
-    assert (
-        "\n  broken  A title\n    https://example.org/issues/1\n    test_it[cpu-inductor]  passes -> wrong Asser" in out
-    )
+    assert "\n  still  [dynamo, crash]  A title\n\n" in out, "no more than a line of what the move does not cause"
+    head = "\n  broken  [dynamo, crash]  A title\n    https://example.org/issues/1\n"
+    assert f"{head}    test_it[cpu-inductor]  passes -> wrong Asser" in out
     assert err == "torch 2.9.1 -> 2.10.0: 1 broken, 1 still there, 1 fixed, 1 passes in both\n"
 
 
@@ -111,7 +110,8 @@ def test_the_text_groups_by_what_matters(project: Path, capsys: pytest.CaptureFi
         (["2.9.1", "2.9.1"], 2, "name two different releases"),
         (["2.9.1", "2.9"], 2, "both are torch 2.9.1; name two different releases"),
         (["2.9.1", "minors"], 2, "minors: means several releases; name one: 2.9.1, 2.9 (its newest patch) or latest"),
-        (["2.9.1", "2.77.0"], 2, "has no answer for torch 2.77.0; without --offline it is run"),
+        (["2.9.1", "2.10.0", "2.10.0"], 2, "both are torch 2.10.0; name two different releases"),
+        (["2.9.1", "2.77.0"], 2, "has no answer for torch 2.77.0; it has 2.9.1 to 2.10.0; without --offline it is run"),
         (["2.9.1", "2.10.0", "--device", "xpu"], 3, "nothing selected"),
     ],
 )
@@ -187,6 +187,45 @@ def test_a_minor_version_is_its_newest_patch(
     out, err = capsys.readouterr()
     assert out.startswith(f"torch {before} -> {after}\n")
     assert ("2.9 is torch 2.9.1" in err) == ("2.9" in arguments)
+
+
+def test_more_than_two_releases_are_moves_one_after_the_other(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_journal(project, write_case(project, "pytorch_1"), {"2.9.1": ".", "2.10.0": "B", "2.11.0": "."})
+    assert main(["compare", "2.9.1", "2.10.0", "2.11.0", "pytorch_1", "--offline", "--json"]) == 1
+    first, second = json.loads(capsys.readouterr().out)
+    assert [(one["from"], one["to"]) for one in (first, second)] == [("2.9.1", "2.10.0"), ("2.10.0", "2.11.0")]
+    assert (first["summary"]["broken"], second["summary"]["fixed"]) == (1, 1)
+    (change,) = first["changes"]
+    assert (change["component"], change["symptom"]) == ("dynamo", "crash")
+    assert main(["compare", "2.9.1", "2.10.0", "2.11.0", "--offline"]) == 1
+    assert "\ntorch 2.10.0 -> 2.11.0\n1 fixed\n" in capsys.readouterr().out
+
+
+def test_wrong_results_come_first_and_groups_are_counted(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, symptom in {"a": "crash", "b": "wrong-result", "c": "crash"}.items():
+        write_journal(project, write_case(project, name, symptom=symptom), {"2.9.1": ".", "2.10.0": "B"})
+    assert main(["compare", "2.9.1", "2.10.0", "--offline"]) == 1
+    out = capsys.readouterr().out
+    assert re.findall(r"^  (\w) ", out, re.MULTILINE) == ["b", "a", "c"]
+    assert main(["compare", "2.9.1", "2.10.0", "--offline", "--group-by", "symptom"]) == 1
+    out = capsys.readouterr().out
+    assert re.search(r"^crash +2 +0 ", out, re.MULTILINE)
+    assert "\n crash (2)\n  a " in out
+    assert "\n wrong-result (1)\n  b " in out
+
+
+def test_what_the_journal_answers_needs_neither_index_nor_option(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_index(*_: object) -> None:
+        raise AssertionError("the package index was asked")
+
+    monkeypatch.setattr("pt2bugs.commands.compare.known_releases", no_index)
+    write_journal(project, write_case(project, "pytorch_1"), {"2.9.1": "B", "2.10.0": "."})
+    assert main(["compare", "2.9.1", "2.10"]) == 0
+    assert "answered by the journal, nothing was run" in capsys.readouterr().err
 
 
 def test_too_many_unknowns_are_no_answer(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -289,5 +328,5 @@ def test_markdown_shows_text_as_text(project: Path, capsys: pytest.CaptureFixtur
     assert main(["compare", "2.9.1", "2.10.0", "--offline", "--markdown"]) == 1
     out = capsys.readouterr().out
     assert "### torch 2.9.1 to 2.10.0" in out
-    assert r"- [pytorch_1](https://example.org/issues/1): a\|b \<i\> \`c\`" in out
+    assert r"- [pytorch_1](https://example.org/issues/1) (dynamo, crash): a\|b &#60;i> \`c\`" in out
     assert "  - `test_it[cpu-inductor]`: `passes -> wrong AssertionError: Tensor-likes are not close!`" in out

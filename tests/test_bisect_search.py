@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pt2bugs.bisect.evidence import cannot_say_here, expects_bug
-from pt2bugs.bisect.search import Search, State, bisect, budget, choose, cost_alone, takes_part
+from pt2bugs.bisect.search import Search, bisect, budget, choose, cost_alone, takes_part
 from pt2bugs.case.cells import cells_of
 from pt2bugs.case.corpus import load_cases
+from pt2bugs.case.expectation import cannot_say_here, expects_bug
+from pt2bugs.results.history import State
 
 BUG, NO_BUG, UNKNOWN = State.BUG, State.NO_BUG, State.UNKNOWN
 LETTERS = {"B": BUG, ".": NO_BUG, "?": UNKNOWN}

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from packaging.specifiers import SpecifierSet
-from pt2bugs.case.expectation import Where, is_available, judge, public
+from pt2bugs.case.expectation import Where, is_available, judge, pinned, public
 from pt2bugs.case.model import Bug, Case, Check
 from pt2bugs.case.observation import Observation
-from pt2bugs.case.words import Outcome, Verdict
+from pt2bugs.case.vocabulary import Outcome, Verdict
 
 BUG = Bug(Outcome.RAISE, SpecifierSet(">=2.4,<2.10"), error="torch.X", match="two devices", line=12)
 SEEN = Observation(Outcome.RAISE, "torch.X", "found two devices cpu, meta")
@@ -161,3 +162,21 @@ def test_prereleases_are_releases(specifiers: str, torch: str, expected: bool) -
 
 def test_the_local_part_of_a_version_does_not_count() -> None:
     assert public("2.13.0+cu130") == "2.13.0"
+
+
+@pytest.mark.parametrize(
+    ("extras", "expected"),
+    [
+        ((), Verdict.XFAIL),  # of unknown version
+        (("numpy==1.26.4",), Verdict.XFAIL),
+        (("numpy==2.1",), Verdict.FAIL),
+        (("NumPy==2.1", "turbine"), Verdict.FAIL),
+        (("numpy>=2",), Verdict.XFAIL),
+        (("scipy==1.0",), Verdict.XFAIL),
+        (("numpy==any",), Verdict.XFAIL),
+    ],
+)
+def test_an_entry_may_ask_for_versions_of_packages(extras: Sequence[str], expected: Verdict) -> None:
+    the_case = case(replace(BUG, packages={"numpy": SpecifierSet("<2")}))
+    where = Where("2.9.1", "3.11.7", "cpu", "inductor", packages=pinned(extras))
+    assert judge(the_case, "test_a", where, SEEN).verdict is expected

@@ -10,8 +10,8 @@ import pytest
 from pt2bugs.case.corpus import Selection, find_case_files, load_cases
 from pt2bugs.case.header import parse_case
 from pt2bugs.case.model import CaseError
-from pt2bugs.case.words import Outcome
-from pt2bugs.curate.review import check_imports
+from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.curate.rules import check_imports
 
 HEADER = """\
 # /// script
@@ -86,6 +86,24 @@ def test_a_whole_header(tmp_path: Path) -> None:
         (BUG + '# signal = "SIGSEGV"\n', 14, 'signal belongs to outcome = "crash"'),
         (BUG.replace("raise", "crash") + '# signal = "SEGV"\n', 14, "unknown signal 'SEGV'; did you mean 'SIGSEGV'?"),
         ('#\n# [[tool.pt2bugs.bug]]\n# torch = "<2"\n', 11, "needs an outcome"),
+        (BUG + '# packages = "numpy<2"\n', 14, "packages must be a table"),
+        (BUG + '# packages = { numpy = "two" }\n', 14, "packages.numpy = 'two' is not a PEP 440 specifier set"),
+        (BUG + "# packages = { numpy = 2 }\n", 14, "packages.numpy = 2 is not a PEP 440 specifier set"),
+        (BUG + '# packages = { "num py" = "<2" }\n', 14, "packages names 'num py', which is no name of a package"),
+        ('# kind = "limitations"\n', 10, "unknown kind 'limitations'; did you mean 'limitation'?"),
+        ('# upstream = "closed"\n', 10, "upstream and upstream-seen belong together: 'upstream-seen' is missing"),
+        ("# upstream-seen = 2026-11-20\n", 10, "upstream and upstream-seen belong together: 'upstream' is missing"),
+        (
+            '# upstream = "opened"\n# upstream-seen = 2026-11-20\n',
+            10,
+            "unknown upstream 'opened'; did you mean 'open'?",
+        ),
+        ('# upstream = "open"\n# upstream-seen = "Friday"\n', 11, "upstream-seen must be a day such as 2026-11-20"),
+        ('# upstream = "open"\n# upstream-seen = 2026-11-20T10:00:00\n', 11, "upstream-seen must be a day"),
+        ('# upstream = "open"\n# upstream-seen = 20\n', 11, "upstream-seen must be a day"),
+        ('# reported-on = "nightly"\n', 10, "reported-on must be a release such as 2.9.1, not 'nightly'"),
+        ('# found-beside = "the forum"\n', 10, "found-beside must be a web address"),
+        ('# network = "yes"\n', 10, "network must be true or false"),
         (BUG + BUG + "# blokced = true\n", 18, "unknown key 'blokced' in [[tool.pt2bugs.bug]]"),
     ],
 )
@@ -161,6 +179,34 @@ def test_what_is_found(tmp_path: Path) -> None:
     write(tmp_path / ".venv" / "x", name="hidden.py")
     (tmp_path / "helper.py").write_text("x = 1\n")
     assert list(find_case_files([tmp_path])) == [case]
+
+
+def test_where_an_issue_came_from(tmp_path: Path) -> None:
+    more = """# kind = "limitation"
+# upstream = "closed"
+# upstream-seen = 2026-11-20
+# reported-on = "2.9.1"
+# found-beside = "https://example.org/9"
+# network = true
+"""
+    case = parse_case(write(tmp_path, more))
+    told = {
+        "kind": "limitation",
+        "upstream": "closed",
+        "upstream_seen": "2026-11-20",
+        "reported_on": "2.9.1",
+        "found_beside": "https://example.org/9",
+        "network": True,
+    }
+    assert told.items() <= case.as_dict().items()
+    assert parse_case(write(tmp_path, more.replace("2026-11-20", '"2026-11-20"'))).upstream_seen == case.upstream_seen
+    plain = parse_case(write(tmp_path, ""))
+    assert (plain.kind, plain.upstream, plain.upstream_seen, plain.network) == ("bug", "", None, False)
+
+
+def test_packages_by_their_normalized_names(tmp_path: Path) -> None:
+    (bug,) = parse_case(write(tmp_path, BUG + '# packages = { "Typing.Extensions" = "<5", numpy = ">=2,<2.3" }\n')).bugs
+    assert bug.as_dict()["packages"] == {"typing-extensions": "<5", "numpy": "<2.3,>=2"}
 
 
 def test_the_hash_follows_the_program_not_the_expectations(tmp_path: Path) -> None:

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pt2bugs.case.corpus import find_case_files, is_case_file, load_cases
-from pt2bugs.case.header import parse_case
+from pt2bugs.case.header import find_block, is_case_text, parse_case
 from pt2bugs.case.model import CaseError
-from pt2bugs.case.script_block import find_block, is_case_text
 from suite import case_text
 
 GOOD = case_text("def test_a():\n    pass\n")
@@ -84,6 +83,9 @@ def test_a_bad_block(tmp_path: Path, metadata: str, message: str) -> None:
     ("program", "message"),
     [
         ("def test_a():\n    yield 1\n", "check test_a holds a yield: a generator never runs"),
+        ("class TestX:\n    def test_b(self): pass\n\ndef test_a(): pass\n", "test_b would never run"),
+        ("def test_a():\n    def test_b(): pass\n", "test_b would never run"),
+        ("if True:\n    def test_b(): pass\n\ndef test_a(): pass\n", "test_b would never run"),
         ("def test_a(device, /):\n    pass\n", "check test_a takes a positional-only parameter"),
         ("async def test_a():\n    pass\n", "must be a plain function, not async"),
         ("def test_a():\n    x = " + "(" * 5000 + "\n", "is not Python"),

@@ -13,7 +13,7 @@ from pt2bugs.case import patterns
 from pt2bugs.case.expectation import Where, judge
 from pt2bugs.case.header import parse_case
 from pt2bugs.case.observation import Observation
-from pt2bugs.case.words import Outcome, Verdict
+from pt2bugs.case.vocabulary import Outcome, Verdict
 from suite import case_text
 
 WHERE = Where("2.13.0", "3.11.7", "cpu", "inductor")
@@ -24,13 +24,37 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(patterns, "DEADLINE_S", 0.5)
 
 
-@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*$", "(.*.*.*.*.*)*x", r"(a*)\1*b"])
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*$", r"(?:.|\s|\w)+$(?=x)"])
 def test_a_pattern_without_end_is_given_up(short: None, pattern: str) -> None:
     began = time.monotonic()
     with pytest.raises(patterns.PatternTimeout):
         patterns.search(pattern, "a" * 4000 + "!")
     assert time.monotonic() - began < 30
     assert patterns.search(r"(b+)+c", "abbc"), "and the next one is searched again"
+
+
+@pytest.mark.parametrize("pattern", ["(.*.*.*.*.*)*x", r"(a*)\1*b"])
+def test_what_needs_a_character_that_is_not_there_ends_at_once(short: None, pattern: str) -> None:
+    assert not patterns.search(pattern, "a" * 4000 + "!")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "length"),
+    [
+        ("abc", 3),
+        (r"a\.b\[c\]\n", 7),
+        (r"\d+ of \w*", 4),
+        ("ab?c*d+", 2),
+        ("(?:abc|d)e", 2),
+        ("(?P<name>abc)?d", 1),
+        ("(abc){2}", 3),
+        ("[abc][^]]x", 1),
+        ("abc|de", 2),
+        ("(?i)ab", 2),
+    ],
+)
+def test_characters_that_a_pattern_fixes(pattern: str, length: int) -> None:
+    assert patterns.literal_length(pattern) == length
 
 
 def test_the_verdict_names_the_entry(short: None, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from pt2bugs.cli import main
 from suite import case_text
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDER = ROOT / "docs" / "ci"
+FOLDER = ROOT / "docs" / "guides" / "ci"
 NIGHTLY = "2.7.0.dev20260102"
 RELEASES = {"2.5.1": {"old": "wrong"}, "2.6.0": {"ends": "abort"}, "2.7.0.dev20260101": {}, NIGHTLY: {"old": "raise"}}
 BUG = {"torch": "<2.6", "outcome": "wrong", "error": "AssertionError", "match": "not close"}
@@ -164,8 +164,8 @@ def test_a_day(tmp_path: Path, checkout: Path, index: str) -> None:
 
 @pytest.mark.parametrize("file", ["matrix.yml", "daily.yml"])
 def test_the_page_shows_the_file(file: str) -> None:
-    blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "ci.md").read_text(), re.DOTALL)
-    assert (FOLDER / file).read_text() in blocks, f"docs/ci.md does not show docs/ci/{file} as it is"
+    blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "guides" / "ci.md").read_text(), re.DOTALL)
+    assert (FOLDER / file).read_text() in blocks, f"docs/guides/ci.md does not show docs/guides/ci/{file} as it is"
 
 
 @pytest.mark.parametrize("file", ["matrix.yml", "daily.yml"])

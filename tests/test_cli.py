@@ -15,6 +15,7 @@ import pytest
 from fake_torch import build_wheels, serve_index
 from pt2bugs.case.header import parse_case
 from pt2bugs.cli import COMMANDS, command_parser, main, overview
+from pt2bugs.errors import install_command
 from pt2bugs.results.matrix import Results
 from seeded import write_case, write_journal
 
@@ -89,6 +90,10 @@ def test_cases_stand_anywhere(corpus: Path, capsys: pytest.CaptureFixture[str]) 
         (["envs", "list", "more"], "unrecognized arguments: more"),
         (["envs", "gc", "--budget", "5"], "argument --budget: '5' is not a size with its unit; write for example 60G"),
         (["compare", "2.9.1"], "the following arguments are required: B\n"),
+        (["compare", "2.9.1", "2.10.0", "--ofline"], "unrecognized arguments: --ofline; did you mean --offline?\n"),
+        (["list", "--component", "dynmo"], "invalid choice: 'dynmo'; did you mean dynamo?\n"),
+        (["export", "--format", "tsv"], "invalid choice: 'tsv'; did you mean csv?\n"),
+        (["export", "--format", "x"], "invalid choice: 'x' (choose from csv, cells, json, junit, hud, parquet)\n"),
     ],
 )
 def test_unrecognized_or_missing(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -223,6 +228,31 @@ def test_a_command_that_does_not_exist(capsys: pytest.CaptureFixture[str]) -> No
     assert "no command 'comapre'; did you mean compare?" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_short_help_is_a_screen_and_the_long_one_has_everything(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main([command, "-h"])
+    short = capsys.readouterr().out
+    with pytest.raises(SystemExit, match="0"):
+        main(["help", command])
+    whole = capsys.readouterr().out
+    assert len(short.splitlines()) < 70
+    parser, _ = command_parser(command)
+    for action in parser._actions:
+        for option in action.option_strings[-1:]:
+            assert option in short
+            assert re.search(rf"^ .*{option}\b", whole, re.MULTILINE)
+
+
+def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+    for option in ("-V", "--version"):
+        with pytest.raises(SystemExit, match="0"):
+            main([option])
+        assert capsys.readouterr().out == f"pt2bugs {pt2bugs.__version__}\n"
+
+
 @pytest.mark.parametrize("columns", [60, 80, 140])
 def test_the_overview_fits_and_names_every_command(columns: int) -> None:
     text = overview(columns)
@@ -248,6 +278,15 @@ def test_every_option_is_explained_and_every_command_has_an_example(command: str
         assert arguments[:2] == ["pt2bugs", command]
         assert why
         parser.parse_known_args(arguments[2:])
+
+
+def test_completion_of_fish(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(["--print-completion", "fish"])
+    lines = capsys.readouterr().out.splitlines()
+    assert "complete -c pt2bugs -n '__fish_seen_subcommand_from compare' -l offline" in lines
+    assert any("-n __fish_use_subcommand -a compare " in line for line in lines)
+    assert all(line.replace("\\'", "").count("'") % 2 == 0 for line in lines)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
@@ -284,6 +323,7 @@ sys.exit(main(sys.argv[1:]))
     "arguments",
     [
         "compare 2.9 2.10 --offline",
+        "compare 2.9 2.10",
         "bisect --offline",
         "matrix",
         "report -o site",
@@ -302,13 +342,47 @@ def test_reading_results_takes_neither_torch_nor_uv(arguments: str, tmp_path: Pa
     assert done.returncode == 0, done.stderr
 
 
+def test_a_clone_is_found_from_elsewhere(tmp_path: Path) -> None:
+    """An editable install, used where neither `cases` nor `results` are, answers from its clone."""
+    for arguments in ("list pytorch_163640", "matrix pytorch_163640", "compare 2.9.1 2.13 --offline pytorch_163640"):
+        command = [sys.executable, "-m", "pt2bugs.cli", *arguments.split()]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert "pytorch_163640" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_remedy_fits_the_installation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    clone = Path(pt2bugs.__file__).resolve().parent.parent.parent
+    monkeypatch.chdir(clone)
+    assert install_command("run") == "pip install -e '.[run]'"
+    monkeypatch.chdir(tmp_path)
+    assert install_command("run") == f"pip install -e '{clone}[run]'"
+
+
+def test_what_the_journal_lacks_is_said_where_nothing_can_be_run(tmp_path: Path) -> None:
+    write_journal(tmp_path, write_case(tmp_path, "pytorch_1"), {"2.9.1": "B", "2.10.0": "."})
+    write_journal(tmp_path, write_case(tmp_path, "pytorch_2"), {"2.9.1": "B"})
+    environ = {**os.environ, "PYTHONPATH": str(Path(pt2bugs.__file__).parent.parent), "PT2BUGS_HOME": str(tmp_path)}
+    command = [sys.executable, "-c", WITHOUT, "compare", "2.9", "2.10"]
+    done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "not in the journal: 1 cells; what runs them is not installed: pip install -e" in done.stderr
+    assert "1 cannot say, 1 fixed" in done.stdout
+    command[-1] = "2.99"
+    done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "has no answer for torch 2.99; it has 2.9.1 to 2.10.0" in done.stderr
+
+
 def test_what_takes_uv_says_so(tmp_path: Path) -> None:
     write_case(tmp_path, "pytorch_1")
     environ = {**os.environ, "PYTHONPATH": str(Path(pt2bugs.__file__).parent.parent), "PT2BUGS_HOME": str(tmp_path)}
     command = [sys.executable, "-c", WITHOUT, "run", "--torch", "2.9.1"]
     done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "pip install 'pt2bugs[run]'" in done.stderr
+    clone = Path(pt2bugs.__file__).resolve().parent.parent.parent
+    assert f"pip install -e '{clone}[run]'" in done.stderr
     assert "Traceback" not in done.stderr
 
 

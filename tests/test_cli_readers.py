@@ -71,3 +71,13 @@ def test_a_broken_pipe_that_is_not_the_output_shows(folder: Path, out: int) -> N
     )  # fmt: skip
     assert done.returncode == 1
     assert done.stderr.endswith("BrokenPipeError: [Errno 32] Broken pipe\n")
+
+
+def test_a_reader_that_has_left_changes_no_exit_code(folder: Path, without_reader: int) -> None:
+    write_journal(folder, write_case(folder, "pytorch_2"), {"2.9.1": ".", "2.10.0": "B"})
+    command = [sys.executable, "-m", "pt2bugs.cli", "compare", "2.9.1", "2.10.0", "--offline"]
+    for unbuffered in ("", "1"):
+        done = subprocess.run(
+            command, cwd=folder, env=environ(unbuffered), stdout=without_reader, stderr=subprocess.PIPE, check=False
+        )
+        assert done.returncode == 1

@@ -16,8 +16,9 @@ from fake_torch import build_wheels, serve_index
 from matrix_project import Project
 from packaging.version import Version
 from pt2bugs.bisect.search import budget
-from pt2bugs.cli import main
+from pt2bugs.cli import command_parser, main
 from pt2bugs.commands.bisect import range_of
+from pt2bugs.commands.options import options_of
 from pt2bugs.envs.releases import Release
 from seeded import BLOCKED, BUG, git_of, write_case, write_journal
 from suite import case_text
@@ -346,11 +347,7 @@ KNOWN = ["2.4.0", "2.4.1", "2.5.0rc1", "2.5.0rc2", "2.5.0", "2.5.1", "2.6.0rc1",
     ],
 )
 def test_the_range(arguments: list[str], expected: str) -> None:
-    import argparse
-
-    from pt2bugs.commands.bisect import Options, add_arguments
-
-    parser = argparse.ArgumentParser()
-    add_arguments(parser)
+    parser, bisect = command_parser("bisect")
     known = [Release(Version(version), ("3.11",)) for version in KNOWN]
-    assert " ".join(map(str, range_of(Options(**vars(parser.parse_args(arguments))), known))) == expected
+    options = options_of(bisect.Options, parser.parse_args(arguments))
+    assert " ".join(map(str, range_of(options, known))) == expected

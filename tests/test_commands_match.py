@@ -122,3 +122,12 @@ def test_it_imports_neither_torch_nor_pandas(corpus: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_file_over_64_mib_is_refused(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By its size, before it is read; one of just that size is read."""
+    path = corpus / "log.txt"
+    with path.open("wb") as file:
+        file.truncate(64 * 2**20 + 1)
+    assert main(["match", "log.txt"]) == 2
+    assert "log.txt: is larger than 64 MiB; cut out the part that failed" in capsys.readouterr().err

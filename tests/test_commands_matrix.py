@@ -21,6 +21,7 @@ from pt2bugs.report.style import STYLES
 from seeded import BLOCKED, BUG, write_case, write_journal
 
 RELEASES = tuple(f"2.{minor}.0" for minor in range(5, 15))
+OUTCOMES = "w wrong, r raise, c crash, t timeout, m oom"
 ROWS = {"pytorch_1": "sbBBB.....", "pytorch_22": "B.FE......"}
 
 
@@ -62,14 +63,16 @@ def test_plain_in_a_pipe(project: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert main(["matrix"]) == 0
     out, err = capsys.readouterr()
     head, *rows = out.splitlines()
-    assert head.split() == list(RELEASES)
+    assert head.split() == list(RELEASES)[::-1], "newest first, as on the page"
     assert "\x1b" not in out
-    assert err == "builds: " + ", ".join(f"{release}+cpu" for release in RELEASES) + "\n"
+    legend, builds = err.splitlines()
+    assert legend == f". pass, P xpass, F fail, ~ flaky, s skip, E error; documented bug: {OUTCOMES}"
+    assert builds == "builds: " + ", ".join(f"{release}+cpu" for release in RELEASES)
     assert [row.split() for row in rows] == [
-        ["pytorch_1", "it", "inductor", "s", "s", "w", "w", "w", ".", ".", ".", ".", "."],
-        ["pytorch_22", "it", "inductor", "F", "P", "F", "E", "P", ".", ".", ".", ".", "."],
+        ["pytorch_1", "it", "inductor", *".....wwwss"],
+        ["pytorch_22", "it", "inductor", *".....PEFPF"],
     ]
-    for at, release in enumerate(RELEASES):
+    for at, release in enumerate(RELEASES[::-1]):
         column = head.index(release)
         assert rows[0][column : column + len(release)].strip() == rows[0].split()[3 + at], "letters stand below heads"
 
@@ -77,30 +80,47 @@ def test_plain_in_a_pipe(project: Path, capsys: pytest.CaptureFixture[str]) -> N
 def test_in_a_wide_terminal(project: Path) -> None:
     lines = in_terminal("matrix", columns=120)
     assert [without_colour(line).split() for line in lines] == [
-        ["check", *(release.removesuffix(".0") for release in RELEASES)],
-        ["pytorch_1", "it", "inductor", "s", "s", "w", "w", "w", ".", ".", ".", ".", "."],
-        ["pytorch_22", "it", "inductor", "F", "P", "F", "E", "P", ".", ".", ".", ".", "."],
+        ["check", *RELEASES[::-1]],
+        ["pytorch_1", "it", "inductor", *".....wwwss"],
+        ["pytorch_22", "it", "inductor", *".....PEFPF"],
     ]
     assert re.search(r"\x1b\[31m *w", lines[1]), "red"
 
 
-@pytest.mark.parametrize(("columns", "tables"), [(44, 3), (60, 2), (80, 1)])
+@pytest.mark.parametrize(("columns", "tables"), [(44, 4), (60, 2), (80, 2), (100, 1)])
 def test_in_a_narrow_terminal(project: Path, columns: int, tables: int) -> None:
     """Several tables, one below the other, that together have every release once."""
     lines = [without_colour(line) for line in in_terminal("matrix", columns=columns)]
     assert max(map(len, lines)) <= columns
     heads = [line.split()[1:] for line in lines if line.startswith("check")]
     assert len(heads) == tables
-    assert [release for head in heads for release in head] == [release.removesuffix(".0") for release in RELEASES]
+    assert [release for head in heads for release in head] == list(RELEASES[::-1])
     letters = [line.split()[3:] for line in lines if line.startswith("pytorch_22")]
-    assert [letter for part in letters for letter in part] == list("FPFEP.....")
+    assert [letter for part in letters for letter in part] == list(".....PEFPF")
 
 
 def test_narrower_than_a_name(project: Path) -> None:
     lines = [without_colour(line) for line in in_terminal("matrix", columns=24)]
     assert max(map(len, lines)) <= 24
     parts = [part for line in lines if line.startswith("pytorch_22") for part in line.split()]
-    assert [part for part in parts if len(part) == 1 and part != "…"] == list("FPFEP.....")
+    assert [part for part in parts if len(part) == 1 and part != "…"] == list(".....PEFPF")
+
+
+def test_a_terminal_shows_the_newest_patches(project: Path) -> None:
+    write_journal(project, project / "cases" / "dynamo" / "pytorch_1.py", {"2.9.1": "."})
+    heads = [without_colour(line).split()[1:] for line in in_terminal("matrix", columns=120) if "check" in line]
+    assert heads == [[release if release != "2.9.0" else "2.9.1" for release in RELEASES[::-1]]]
+    (every,) = [line for line in in_terminal("matrix", "--torch", "all", columns=120) if "check" in line]
+    assert "2.9.1 2.9.0" in without_colour(every)
+
+
+def test_other_pythons(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = project / "cases" / "dynamo" / "pytorch_1.py"
+    write_journal(project, path, {"2.9.0": "B"}, python="3.10.9", run_id="other")
+    assert main(["matrix", "--json", "--axis", "python", "pytorch_1"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    shown = {name: value for name, value in row["releases"].items() if name.startswith("2.9.0")}
+    assert shown == {"2.9.0+py3.10": "xfail:wrong", "2.9.0+py3.11": "xfail:wrong"}
 
 
 def test_without_colour(project: Path) -> None:

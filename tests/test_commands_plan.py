@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from pt2bugs.cli import main
-from pt2bugs.run.durations import read_durations
+from pt2bugs.run.shards import read_durations
 from seeded import write_case, write_journal
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pt2bugs.case.corpus import brought
 from pt2bugs.cli import main
-from pt2bugs.commands.options import SelectionOptions
-from pt2bugs.commands.selection import select_cases, select_cells
+from pt2bugs.commands.options import LinesOptions, SelectionOptions
+from pt2bugs.commands.selection import results_of, select_cases, select_cells
 from suite import case_text
 
 BODY = "def test_a(backend):\n    pass\n\n\ndef test_b(backend):\n    pass\n"
@@ -67,7 +68,7 @@ def test_checks(selected: Callable[..., list[str]]) -> None:
 @pytest.mark.parametrize(
     ("word", "message"),
     [
-        ("56", "no case '56'"),
+        ("56", "no case '56'; `pt2bugs new 56` makes a case of it, `pt2bugs match FILE` recognizes a traceback"),
         ("https://github.com/pytorch/pytorch/issues/56", "no case 'https://"),
         ("cases/nowhere.py", "cases/nowhere.py: there is no such file or folder"),
         ("script.py", "script.py: has no '# /// script' header"),
@@ -88,3 +89,19 @@ def test_text(selected: Callable[..., list[str]], capsys: pytest.CaptureFixture[
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["shift_by_width"]
     assert main(["list", "--text", "frobnicator"]) == 3
     assert "no selected case has the words 'frobnicator'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "folder"),
+    [
+        (LinesOptions(), None),
+        (LinesOptions(cases=[Path("mine")]), Path("results")),
+        (LinesOptions(patterns=["./mine/pytorch_1.py"]), Path("results")),
+        (LinesOptions(cases=[Path("mine")], results=Path("other")), Path("other")),
+    ],
+)
+def test_another_corpus_has_its_results_here(
+    options: LinesOptions, folder: Path | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert results_of(options).folder == (folder or brought("results"))

@@ -9,12 +9,9 @@ from typing import Any
 import pt2bugs
 import pytest
 import yaml
-from pt2bugs.bisect.evidence import Evidence
 from pt2bugs.case.corpus import load_cases
-from pt2bugs.report.areas import AREAS, cases_by_area
-from pt2bugs.report.census import Census
-from pt2bugs.report.corpus import corpus_page, life
-from pt2bugs.report.history import History, histories
+from pt2bugs.report.corpus import Census, cases_by_area, corpus_page, known_areas
+from pt2bugs.results.history import Histories, History, Life
 from pt2bugs.results.matrix import Results
 from seeded import write_case, write_journal
 
@@ -42,12 +39,11 @@ else:
 def test_life(tmp_path: Path, letters: str, expected: str) -> None:
     releases = ("2.8.0", "2.9.1", "2.10.0", "2.11.0")
     write_journal(tmp_path, write_case(tmp_path, "pytorch_1"), dict(zip(releases, letters, strict=True)))
-    assert life(rows_of(tmp_path)) == expected
+    assert Life.of(rows_of(tmp_path)).sentence == expected
 
 
 def rows_of(folder: Path) -> list[History]:
-    evidence = Evidence.load(Results(folder / "results"), load_cases([folder / "cases"]), pytest.fail)
-    return histories(evidence.newest.lines(), evidence)
+    return Histories.load(Results(folder / "results"), load_cases([folder / "cases"]), pytest.fail).rows()
 
 
 def test_page(tmp_path: Path) -> None:
@@ -130,7 +126,7 @@ def test_areas(tmp_path: Path, program: str, settings: dict[str, Any], areas: se
     )
     found = cases_by_area(load_cases([tmp_path]))
     assert {area.name for area, cases in found if cases} == areas
-    assert len(found) == len(AREAS)
+    assert len(found) == len(known_areas())
 
 
 def test_the_citation_is_valid() -> None:
@@ -150,4 +146,4 @@ def test_the_citation_is_valid() -> None:
     assert len(set(cited["keywords"])) == len(cited["keywords"])
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert (cited["version"], cited["license"]) == (pt2bugs.__version__, project["license"])
-    assert cited["repository-code"] == project["urls"]["Repository"]
+    assert cited.get("repository-code") == project.get("urls", {}).get("Repository")

@@ -11,8 +11,9 @@ import pytest
 from pt2bugs.case.header import parse_case
 from pt2bugs.case.model import Case
 from pt2bugs.cli import main
-from pt2bugs.curate.bless import ThinJournal, entries_of, identities_of
-from pt2bugs.curate.header_edit import rewrite, toml_string
+from pt2bugs.curate.bless import ThinJournal, entries_of, identities_of, rewrite
+from pt2bugs.curate.case_text import toml_item
+from pt2bugs.curate.placeholders import placeholders_in
 from seeded import write_case, write_journal
 from suite import case_text
 
@@ -77,6 +78,21 @@ def test_ranges_from_transitions(tmp_path: Path, outcomes: str, expected: str) -
 def test_a_change_between_patches_is_put_at_the_patch(tmp_path: Path) -> None:
     records = measured(("2.5.0", "pass"), ("2.5.1", "raise"))
     assert ranges(write(tmp_path, KNOWN), records) == [(">=2.5.1", None, None)]
+
+
+def test_a_gap_between_measured_releases_is_marked(tmp_path: Path) -> None:
+    """Which minor release in the gap changed it nobody saw; once they are measured the mark goes."""
+    case = write(tmp_path, KNOWN)
+    records = measured(("2.12.1", "raise"), ("2.15.0", "pass"))
+    (entry,) = entries_of(case, records)
+    assert (entry.torch, entry.unmeasured) == ("<2.15", ("2.13", "2.14"))
+    case.path.write_text(rewrite(case, case.path.read_text(), [entry], identities_of(case, records)))
+    (placeholder,) = placeholders_in(case.path.read_text())
+    assert placeholder.text == "is to be filled in: 2.13, 2.14 not measured"
+    again, records = parse_case(case.path), [*records, *measured(("2.13.0", "raise"), ("2.14.1", "pass"))]
+    new = rewrite(again, case.path.read_text(), entries_of(again, records), identities_of(again, records))
+    assert not placeholders_in(new)
+    assert '"<2.14"' in new
 
 
 def test_a_bug_that_comes_back(tmp_path: Path) -> None:
@@ -176,9 +192,11 @@ def test_an_entry_that_shows_twice_is_repeated(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("text", ["plain", r"a\d+ b", "it's \\d", 'a "quoted" \\ text', "üñ"])
+@pytest.mark.parametrize(
+    "text", ["plain", r"a\d+ b", "it's \\d", 'a "quoted" \\ text', "üñ", "\x7f\x00\u2028\x85", "\U0001f389 'a' \\"]
+)
 def test_strings_survive_toml(text: str) -> None:
-    assert tomllib.loads(f"x = {toml_string(text)}")["x"] == text
+    assert tomllib.loads(f"x = {toml_item(text).as_string()}")["x"] == text
 
 
 def test_a_failure_without_words_is_told_by_having_none(tmp_path: Path) -> None:

@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 from pt2bugs.case.header import parse_case
 from pt2bugs.cli import main
-from pt2bugs.curate.draft import name_of
-from pt2bugs.curate.marks import MARK
-from pt2bugs.curate.problems import problems_of
-from pt2bugs.curate.script_check import Draft, draft_of
+from pt2bugs.curate.new_case import name_of
+from pt2bugs.curate.placeholders import PLACEHOLDER
+from pt2bugs.curate.rules import problems_of
+from pt2bugs.curate.script import CheckSource, script_to_check
 from pt2bugs.errors import InputError
 
 
-def draft(source: str) -> Draft:
-    return draft_of(textwrap.dedent(source), "script.py")
+def draft(source: str) -> CheckSource:
+    return script_to_check(textwrap.dedent(source), "script.py")
 
 
 def body(source: str) -> str:
@@ -108,7 +108,7 @@ def test_a_printed_comparison_is_asserted() -> None:
     """)
     assert "assert torch.allclose(f(x), g(x))" in program
     assert "print" not in program
-    assert MARK not in program
+    assert PLACEHOLDER not in program
 
 
 def test_two_printed_calls_are_compared() -> None:
@@ -122,7 +122,7 @@ def test_two_printed_calls_are_compared() -> None:
         print("compiled", g(x))
     """)
     assert "torch.testing.assert_close(g(x), f(x))" in program
-    assert MARK not in program
+    assert PLACEHOLDER not in program
 
 
 def test_a_call_that_nobody_looks_at_is_compared_with_eager() -> None:
@@ -191,7 +191,7 @@ def test_a_fragment_of_a_test_suite() -> None:
     assert "import torch\nfrom torch.export import Dim\n" in program
     assert "torch.testing.assert_close(torch.compile(f, backend=backend)(torch.ones(1)), f(torch.ones(1)))" in program
     assert "assert Dim\n" in program
-    assert f"# {MARK}: the script does not say what unknown is" in program
+    assert f"# {PLACEHOLDER}: the script does not say what unknown is" in program
     assert "self" not in program
 
 
@@ -205,7 +205,7 @@ def test_what_was_printed_stays_where_it_was() -> None:
         print(f(x))
     """)
     assert program.index("    f(1)\n") < program.index("x = 2") < program.index("    f(x)\n")
-    assert program.count(MARK) == 2
+    assert program.count(PLACEHOLDER) == 2
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_what_was_printed_stays_where_it_was() -> None:
     ],
 )
 def test_what_cannot_be_told_is_marked(source: str) -> None:
-    assert MARK in body(source)
+    assert PLACEHOLDER in body(source)
 
 
 def test_main_block_and_docstring() -> None:
@@ -319,8 +319,8 @@ def test_watch_shows_all_problems_and_ends_when_there_are_none(watching: subproc
     assert watching.stdout is not None and watching.stderr is not None
     path = Path("cases/inductor/pytorch_7.py")
     assert watching.stdout.readline().startswith(f"{path}:12: is to be filled in: why it happens")
-    text = path.read_text().replace(f"{MARK}: why it happens, in the field's terms", "It adds two.")
-    path.write_text(text.replace(f"{MARK}: what correct behaviour is", "Correct: it adds one."))
+    text = path.read_text().replace(f"{PLACEHOLDER}: why it happens, in the field's terms", "It adds two.")
+    path.write_text(text.replace(f"{PLACEHOLDER}: what correct behaviour is", "Correct: it adds one."))
     rest = watching.stdout.read()
     assert watching.wait() == 0
     assert rest.splitlines()[-1] == "1 files: no problem"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pt2bugs.case.header import parse_case
 from pt2bugs.case.model import Case
-from pt2bugs.curate.review import check_compiles, check_header, check_imports, check_releases
-from pt2bugs.report.corpus import life
+from pt2bugs.curate.rules import check_compiles, check_header, check_imports, check_releases
+from pt2bugs.report.corpus import corpus_page
 from pt2bugs.report.site import Site
 from suite import case_text
 
@@ -64,4 +64,4 @@ def test_pages_count_it_apart(tmp_path: Path) -> None:
     site = Site(cases, [])
     assert [case.id for case in site.bugs] == ["pytorch_2"]
     assert [case.id for case in site.guards] == ["pytorch_3"]
-    assert life([]) == "not measured"
+    assert "guard: not measured" in corpus_page(cases, [], [tmp_path])

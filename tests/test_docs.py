@@ -18,8 +18,8 @@ import pytest
 from pt2bugs.cli import COMMANDS, command_parser, main
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-READING = ("compare", "bisect", "matrix", "export", "report", "list", "corpus", "match")
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+READING = ("compare", "bisect", "matrix", "export", "dataset", "report", "list", "corpus", "match")
 """Commands that are run here on the committed results, `compare` and `bisect` where they are asked `--offline`."""
 
 
@@ -63,11 +63,11 @@ def test_a_command_that_reads_results_works(
 ) -> None:
     (tmp_path / "cases").symlink_to(ROOT / "cases")
     (tmp_path / "results").symlink_to(ROOT / "results")
-    (tmp_path / "docs").mkdir()
-    for name in ("docs/traceback.txt", "traceback.txt", "failure.log"):
-        (tmp_path / name).write_text((ROOT / "docs" / "traceback.txt").read_text())
-    cookbook = (ROOT / "docs" / "cookbook.md").read_text(encoding="utf-8")
-    (entry,) = re.findall(r"```toml\n(.*?)```", cookbook, re.DOTALL)
+    (tmp_path / "docs" / "guides").mkdir(parents=True)
+    for name in ("docs/guides/traceback.txt", "traceback.txt", "failure.log"):
+        (tmp_path / name).write_text((ROOT / "docs" / "guides" / "traceback.txt").read_text())
+    guide = (ROOT / "docs" / "guides" / "upgrade.md").read_text(encoding="utf-8")
+    (entry,) = re.findall(r"```toml\n(.*?)```", guide, re.DOTALL)
     (tmp_path / "accepted.toml").write_text(entry)
     monkeypatch.chdir(tmp_path)
     # 3: nothing has such a verdict today.
@@ -86,7 +86,7 @@ def maker(name: str) -> Any:
 
 
 def test_the_page_of_the_commands_is_up_to_date() -> None:
-    written = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    written = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
     assert written == maker("make_commands").page(), "python docs/make_commands.py"
 
 
@@ -103,7 +103,7 @@ def test_the_picture_of_the_readme_is_up_to_date(tmp_path: Path) -> None:
     where = ["--cases", str(ROOT / "cases"), "--results", str(ROOT / "results")]
     assert main(["matrix", "--summary", str(tmp_path / "bugs.svg"), *where]) == 0
     drawn = (tmp_path / "bugs.svg").read_text()
-    assert (ROOT / "docs" / "bugs.svg").read_text() == drawn, "pt2bugs matrix --summary docs/bugs.svg"
+    assert (ROOT / "docs" / "assets" / "bugs.svg").read_text() == drawn, "pt2bugs matrix --summary docs/assets/bugs.svg"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -118,6 +118,6 @@ def test_the_table_of_triage_is_that_of_its_rows() -> None:
     files = [f"benchmarks/triage-{torch}.jsonl" for torch in ("2.13.0", "2.9.1", "2.6.0", "2.2.2")]
     command = [sys.executable, "benchmarks/triage.py", "--table", *files]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    page = (ROOT / "docs" / "triage.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "evaluation" / "triage.md").read_text(encoding="utf-8")
     for table in done.stdout.strip().split("\n\n"):
         assert table in page

@@ -29,6 +29,8 @@ PARSED = {
     "pt2bugs merge out.jsonl": "a journal from elsewhere: `test_results_merge` has some",
     "pt2bugs diff first second": "two full runs: `test_commands_diff` compares small ones",
     "pt2bugs check --fix pytorch_172073.py": "a draft that `new` has just made: `test_curate_new` mends one",
+    "pt2bugs isolate": "two releases whose sources differ: `test_isolate_command` has some",
+    "pt2bugs hotfix": "the same",
     "triage script.py": "an interpreter with a fake torch: `test_triage` runs it",
 }
 RELEASES: dict[str, dict[str, str]] = {

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -14,12 +16,12 @@ from typing import Any
 
 import pytest
 from fake_torch import write_torch
-from pt2bugs.engine.client import MAX_KILLS, Engine, EngineError, EngineSettings
+from pt2bugs.engine.client import MAX_KILLS, Engine, EngineError, EngineSettings, Worker
 from pt2bugs.engine.linux import NO_NAMESPACE_VARIABLE
-from pt2bugs.engine.messages import CheckRequest
+from pt2bugs.engine.messages import CallRequest, CheckRequest
 from pt2bugs.engine.protocol import Limits, ReportPipe, StopReason
 from pt2bugs.engine.supervisor import GRACE
-from pt2bugs.engine.worker import Worker
+from pt2bugs.run.measurement import observe_exit
 from suite import children, wait_until
 
 MODES = {"namespace": {}, "fallback": {NO_NAMESPACE_VARIABLE: "1"}}
@@ -46,7 +48,7 @@ class Bench:
             monkeypatch.setenv(name, value)
         monkeypatch.setattr("tempfile.tempdir", str(self.temporary))
         write_torch(folder / "torch")
-        self.engines: list[Engine] = []
+        self._open = contextlib.ExitStack()
 
     def at_import(self, program: str) -> None:
         """Have the fake torch run this when it is imported."""
@@ -54,9 +56,21 @@ class Bench:
             file.write(program)
 
     def engine(self, **grace: float) -> Engine:
-        engine = Engine(EngineSettings(grace={**GRACE, **grace}))
-        self.engines.append(engine)
+        return self.closing(Engine(EngineSettings(grace={**GRACE, **grace})))
+
+    def closing(self, engine: Engine) -> Engine:
+        """Close this engine when the test ends."""
+        self._open.callback(engine.close)
         return engine
+
+    def open(self, engine: Engine | None = None) -> Worker:
+        """A worker of this engine, or of a new one; it is closed when the test ends."""
+        worker = (engine or self.engine()).open()
+        self._open.callback(worker.close)
+        return worker
+
+    def close(self) -> None:
+        self._open.close()
 
     def request(self, body: str = "pass", **settings: Any) -> CheckRequest:
         path = self.folder / "program.py"
@@ -96,10 +110,9 @@ def mode(request: pytest.FixtureRequest) -> dict[str, str]:
 
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: dict[str, str]) -> Iterator[Bench]:
-    found = Bench(tmp_path, monkeypatch, mode)
-    yield found
-    for engine in found.engines:
-        engine.close()
+    bench = Bench(tmp_path, monkeypatch, mode)
+    yield bench
+    bench.close()
 
 
 def test_only_its_owner_speaks_on_a_report_pipe() -> None:
@@ -119,7 +132,7 @@ def test_only_its_owner_speaks_on_a_report_pipe() -> None:
 def test_leaks_nothing(bench: Bench) -> None:
     before = descriptors("self")
     engine = bench.engine()
-    worker = engine.open()
+    worker = bench.open(engine)
     bench.outcome(worker)
     _, zygote, (supervisor,) = bench.tree()
     # The supervisor sees to the folder of a cell, which takes descriptors, after it has answered.
@@ -141,14 +154,14 @@ def test_leaks_nothing(bench: Bench) -> None:
 def test_workers_share_one_import(bench: Bench) -> None:
     bench.at_import(f"\nopen({str(bench.folder / 'count')!r}, 'a').write('x')\n")
     engine = bench.engine()
-    workers = [engine.open() for _ in range(3)]
+    workers = [bench.open(engine) for _ in range(3)]
     assert [bench.outcome(worker) for worker in workers] == ["pass"] * 3
     assert len(bench.tree()[2]) == 3
     assert (bench.folder / "count").read_text() == "x"
 
 
 def test_starts_again_after_a_loss(bench: Bench, mode: dict[str, str]) -> None:
-    worker = bench.engine().open()
+    worker = bench.open()
     bench.outcome(worker)
     guardian, _, _ = bench.tree()
     os.kill(guardian, signal.SIGKILL)
@@ -158,7 +171,7 @@ def test_starts_again_after_a_loss(bench: Bench, mode: dict[str, str]) -> None:
 
 
 def test_a_lost_supervisor_costs_no_import(bench: Bench) -> None:
-    worker = bench.engine().open()
+    worker = bench.open()
     bench.outcome(worker)
     _, zygote, (supervisor,) = bench.tree()
     os.kill(supervisor, signal.SIGKILL)
@@ -192,7 +205,7 @@ def test_killed_at_import(bench: Bench, times: int) -> None:
     )
     engine = bench.engine()
     if times < MAX_KILLS:
-        assert bench.outcome(engine.open()) == "pass"
+        assert bench.outcome(bench.open(engine)) == "pass"
     else:
         with pytest.raises(EngineError, match="died by SIGKILL"):
             engine.start()
@@ -200,7 +213,7 @@ def test_killed_at_import(bench: Bench, times: int) -> None:
 
 def test_interrupted_request_is_not_answered_later(bench: Bench) -> None:
     """An interrupt in the middle of a cell must not shift every later answer by one."""
-    worker = bench.engine().open()
+    worker = bench.open()
     bench.outcome(worker)
 
     def interrupt(*_: object) -> None:
@@ -219,14 +232,14 @@ def test_interrupted_request_is_not_answered_later(bench: Bench) -> None:
 
 
 def test_child_that_does_not_start(bench: Bench) -> None:
-    worker = bench.engine(start_s=0.5).open()
+    worker = bench.open(bench.engine(start_s=0.5))
     (bench.folder / "slow.py").write_text("import time\ntime.sleep(3600)\ndef test_it(): pass\n")
     ended = worker.run({**bench.request(), "path": str(bench.folder / "slow.py")}, LIMITS)
     assert ended.stopped is StopReason.START
 
 
 def test_child_that_reports_and_stays(bench: Bench) -> None:
-    worker = bench.engine(exit_s=0.5).open()
+    worker = bench.open(bench.engine(exit_s=0.5))
     body = "sys.stdout = type('Slow', (), {'flush': lambda self: time.sleep(3600)})()"
     assert worker.run(bench.request(body), LIMITS).stopped is StopReason.EXIT
 
@@ -249,18 +262,17 @@ def test_interpreter_that_is_none(bench: Bench) -> None:
 
 
 def test_a_request_in_a_fresh_interpreter(bench: Bench) -> None:
-    worker = bench.engine().open()
+    worker = bench.open()
     body = "assert os.environ['X'] == '1' and os.environ['PYTHONHASHSEED'] == '0'"
     assert bench.outcome(worker, body, isolation="spawn", env={"X": "1"}) == "pass"
 
 
 def test_the_hash_seed_is_that_of_every_run(bench: Bench) -> None:
-    worker = bench.engine().open()
+    worker = bench.open()
     report = worker.run(bench.request("raise RuntimeError(hash('word'))"), LIMITS).frames["report"]
-    assert (
-        report["observation"]["message"]
-        == os.popen(f"PYTHONHASHSEED=0 {sys.executable} -c 'print(hash(\"word\"))'").read().strip()
-    )
+    command = [sys.executable, "-c", "print(hash('word'))"]
+    printed = subprocess.check_output(command, env={**os.environ, "PYTHONHASHSEED": "0"}, text=True)
+    assert report["observation"]["message"] == printed.strip()
 
 
 @pytest.mark.parametrize("fault", ["time.sleep(3600)", "os._exit(1)"], ids=["hangs", "dies"])
@@ -279,7 +291,7 @@ if "pt2bugs.engine.zygote" in sys.modules:
     engine.start()
     guardian, zygote, _ = bench.tree()
     trap.touch()
-    assert bench.outcome(engine.open()) == "pass"
+    assert bench.outcome(bench.open(engine)) == "pass"
     assert not trap.exists()
     # It is the same engine, and the one that hung was ended.
     assert bench.tree()[:2] == (guardian, zygote)
@@ -289,7 +301,7 @@ if "pt2bugs.engine.zygote" in sys.modules:
 @pytest.mark.parametrize("mode", [MODES["fallback"]], ids=["fallback"])
 def test_an_orphan_that_is_slow_to_end_does_not_end_the_zygote(bench: Bench) -> None:
     engine = bench.engine()
-    worker = engine.open()
+    worker = bench.open(engine)
     assert bench.outcome(worker) == "pass"
     guardian, zygote, (supervisor,) = bench.tree()
     trap = bench.folder / "trap"
@@ -310,3 +322,56 @@ def test_an_orphan_that_is_slow_to_end_does_not_end_the_zygote(bench: Bench) -> 
         finally:
             os.waitpid(cell, 0)
     wait_until(lambda: cell not in bench.tree()[2])
+
+
+def call(bench: Bench, source: str, **payload: Any) -> CallRequest:
+    """A request for the function `run` of a module of that source."""
+    (bench.folder / "torch" / "called.py").write_text(source)
+    request: Any = {"kind": "call", "function": "called:run", **payload}
+    asked: CallRequest = request
+    return asked
+
+
+@pytest.mark.parametrize("isolation", ["fork", "spawn"])
+def test_a_call_reports_what_the_function_returns(bench: Bench, isolation: str) -> None:
+    source = "import os\ndef run(request):\n    return {'sum': sum(request['numbers']), 'x': os.environ['X']}\n"
+    request = call(bench, source, numbers=[1, 2], isolation=isolation, env={"X": "1"})
+    ended = bench.open().run(request, LIMITS)
+    assert ended.frames["report"] == {"sum": 3, "x": "1"}
+    assert (ended.exit_status, ended.stopped) == (0, None)
+
+
+@pytest.mark.parametrize(
+    ("source", "error"),
+    [
+        ("def run(request): raise KeyError('x')", "KeyError"),
+        ("def run(request): assert False", "AssertionError"),
+        ("import absent", "ModuleNotFoundError"),
+        ("", "AttributeError"),
+        ("def run(request): return {1, 2}", "TypeError"),
+    ],
+)
+def test_a_call_that_raises_is_observed(bench: Bench, source: str, error: str) -> None:
+    seen, text = observe_exit(bench.open().run(call(bench, source), LIMITS), 5, 0)
+    assert (str(seen.outcome), seen.error_type) == ("raise", error)
+    assert error in text
+
+
+def test_a_call_that_dies_has_told_before(bench: Bench) -> None:
+    source = "import os\nfrom pt2bugs.engine.call import tell\ndef run(_):\n    tell('step', 3)\n    os.abort()\n"
+    worker = bench.open()
+    ended = worker.run(call(bench, source), LIMITS)
+    assert (ended.frames["step"], ended.signal) == (3, signal.SIGABRT)
+    assert worker.run(call(bench, "import time\ndef run(_): time.sleep(99)"), Limits(0.1, None)).stopped is not None
+
+
+def test_an_engine_on_another_copy_of_torch(bench: Bench) -> None:
+    write_torch(bench.folder / "patched", faults={"f": "raise"})
+    engine = bench.closing(Engine(EngineSettings(paths=(bench.folder / "patched",), grace=GRACE)))
+    source = "import torch\ndef run(_): return [torch.__file__, torch.faults]"
+    request = call(bench, source)
+    ended = bench.open(engine).run(request, LIMITS)
+    assert ended.frames["report"] == [str(bench.folder / "patched" / "torch" / "__init__.py"), {"f": "raise"}]
+    assert engine.facts.paths[f"{bench.folder}/patched/"] == ""
+    fresh = bench.open(engine).run({**request, "isolation": "spawn"}, LIMITS)
+    assert fresh.frames == ended.frames

@@ -36,16 +36,10 @@ class TestCellFolder:
             and (not output.exists() or output.read_text() == "")
         )
 
-    def test_left_as_it_was_found_is_kept(self, home: CellFolder) -> None:
-        inode = Path(home.path).stat().st_ino
-        home.renew()
-        home.make()
-        assert self.is_new(home)
-        assert Path(home.path).stat().st_ino == inode
-
     @pytest.mark.parametrize(
         "what",
         [
+            "pass",
             "(home / 'tmp' / 'file').touch()",
             "(home / 'inductor').mkdir()",
             "(home / 'work' / '.hidden').mkdir()",
@@ -59,7 +53,7 @@ class TestCellFolder:
             "shutil.rmtree(home); home.symlink_to(elsewhere)",
         ],
     )
-    def test_touched_is_replaced(self, home: CellFolder, tmp_path_factory: pytest.TempPathFactory, what: str) -> None:
+    def test_is_replaced(self, home: CellFolder, tmp_path_factory: pytest.TempPathFactory, what: str) -> None:
         elsewhere = tmp_path_factory.mktemp("elsewhere")
         (elsewhere / "kept").mkdir(mode=0o755)
         exec(what, {"home": Path(home.path), "shutil": shutil, "elsewhere": elsewhere})

@@ -15,7 +15,7 @@ import pytest
 from hostile import MODES, SECRETS, Hostile, write_hostile
 from hostile_checks import HOSTILE
 from pt2bugs.case.observation import FRAME_LIMIT, MESSAGE_LIMIT, OUTPUT_LIMIT
-from pt2bugs.results.record import KEYS
+from pt2bugs.results.journal import KEYS
 from suite import Done, Suite
 
 

@@ -53,6 +53,33 @@ def test_d_next():
 
 def test_e_eager_only():
     torch.ones(3).sin()
+
+def test_f_breaks_that_were_cleared():
+    def program(x):
+        x = x.sin()
+        torch._dynamo.graph_break()
+        x = x.cos()
+        if x.sum() > 0:
+            x = x + 1
+        return x.sin()
+    torch.compile(program, backend="eager")(torch.ones(3))
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+"""
+
+INDUCTOR = """
+import torch
+
+def test_kernels():
+    def program(x):
+        return torch.cdist(x.sin(), x) * 2
+    torch.compile(program)(torch.ones(3, 3))
+    torch._inductor.metrics.reset()
+    torch._inductor.metrics.generated_kernel_count = 0
+
+def test_metrics_that_were_replaced():
+    torch.compile(lambda x: x + 1)(torch.ones(3))
+    torch._dynamo.output_graph.graph_break_reasons = []
 """
 
 
@@ -70,11 +97,15 @@ def test_hang_that_holds_the_lock():
 """
 
 
+SOURCES = {"real": REAL, "hang": HANG, "counts": INDUCTOR}
+
+
 @pytest.fixture(scope="module")
 def real(tmp_path_factory: pytest.TempPathFactory) -> Done:
     suite = Suite(tmp_path_factory.mktemp("real"), real_torch=True)
     suite.case("real", REAL, backends=["eager"], memory=1024)
     suite.case("hang", HANG, backends=["eager"], timeout=4)
+    suite.case("counts", INDUCTOR)
     done = suite.run()
     assert suite.survivors() == []
     assert list(suite.temporary.iterdir()) == []
@@ -89,9 +120,17 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Done:
         ("test_hang_that_holds_the_lock", TIMEOUT),
         ("test_c_settings", PASS),
         ("test_d_next", {**PASS, "graphs": 1}),
-        ("test_e_eager_only", {"outcome": "error", "graphs": 0}),
+        ("test_e_eager_only", {"outcome": "error", "graphs": 0, "breaks": 0}),
+        ("test_f_breaks_that_were_cleared", {**PASS, "graphs": 3, "breaks": 2, "kernels": 0, "fallbacks": 0}),
+        ("test_kernels", {**PASS, "graphs": 1, "breaks": 0, "kernels": 2, "fallbacks": 1}),
+        ("test_metrics_that_were_replaced", {**PASS, "graphs": 1, "breaks": None, "kernels": 1}),
     ],
 )
 def test_on_the_real_torch(real: Done, check: str, seen: dict[str, Any]) -> None:
-    record = real.record("hang" if "hang" in check else "real", check)
+    case = {
+        "test_hang_that_holds_the_lock": "hang",
+        "test_kernels": "counts",
+        "test_metrics_that_were_replaced": "counts",
+    }
+    record = real.record(case.get(check, "real"), check)
     assert {key: record[key] for key in seen} == seen, record

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from pt2bugs.case.observation import MAX_FRAMES, MAX_TIMEOUT_FRAMES, Observation
-from pt2bugs.case.words import Outcome
+from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.engine.observe import CheckTimeout, observe_exception, timeout_in
 from pt2bugs.engine.protocol import ChildExit
 from pt2bugs.run.measurement import observe_exit

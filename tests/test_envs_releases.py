@@ -105,6 +105,13 @@ class Index:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}/simple/"
 
+    def __enter__(self) -> Index:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
 
 PAGE = """<!DOCTYPE html><html><body>
 <a href="torch-2.9.1-cp310-cp310-manylinux_2_28_x86_64.whl">torch-2.9.1-cp310-cp310-manylinux_2_28_x86_64.whl</a>
@@ -121,9 +128,8 @@ PAGE = """<!DOCTYPE html><html><body>
 
 @pytest.fixture
 def index() -> Iterator[Index]:
-    served = Index(PAGE.encode())
-    yield served
-    served.server.shutdown()
+    with Index(PAGE.encode()) as index:
+        yield index
 
 
 @pytest.mark.skipif("not __import__('platform').machine() == 'x86_64'", reason="the page lists x86_64 wheels")
@@ -141,17 +147,14 @@ def test_no_network() -> None:
 
 @pytest.mark.parametrize("body", [b"{}", b'{"files": 3}', b"\xff\xfe"])
 def test_an_index_that_answers_nonsense(body: bytes) -> None:
-    served = Index(body, "application/vnd.pypi.simple.v1+json")
-    with pytest.raises(ReleaseError, match=r"did not answer as one for torch|cannot be asked"):
-        available_releases(Sources(served.url))
-    served.server.shutdown()
+    message = "did not answer as one for torch|cannot be asked"
+    with Index(body, "application/vnd.pypi.simple.v1+json") as index, pytest.raises(ReleaseError, match=message):
+        available_releases(Sources(index.url))
 
 
 def test_an_index_without_torch() -> None:
-    served = Index(b"", status=404)
-    with pytest.raises(ReleaseError, match="did not answer as one for torch"):
-        available_releases(Sources(served.url))
-    served.server.shutdown()
+    with Index(b"", status=404) as index, pytest.raises(ReleaseError, match="did not answer as one for torch"):
+        available_releases(Sources(index.url))
 
 
 def test_sources_come_from_pip(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,12 +19,12 @@ from hypothesis import strategies as st
 from lxml import etree
 from pt2bugs.case.header import parse_case
 from pt2bugs.case.observation import bounded
-from pt2bugs.case.words import Outcome
+from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.cli import main
+from pt2bugs.errors import install_command
 from pt2bugs.export import FORMATS
-from pt2bugs.results.record import KEYS
+from pt2bugs.results.journal import KEYS, LATER_KEYS, JournalWriter
 from pt2bugs.results.tables import CELL_COLUMNS
-from pt2bugs.results.writer import JournalWriter
 from seeded import BLOCKED, BUG, write_case, write_journal
 
 RELEASES = ("2.2.2", "2.9.1", "2.10.0", "2.13.0")
@@ -180,6 +180,30 @@ def test_hud_has_the_fields_of_the_benchmark_database(export: Export) -> None:
     assert not fits({**records[0], "timestamp": "now"}, V3)
 
 
+def shown_by_the_view(record: dict[str, Any]) -> tuple[str, str]:
+    """Device and architecture as test-infra's view oss_ci_benchmark_metadata_mv takes them from a record."""
+    runner, about = record["runners"][0], record["benchmark"]["extra_info"]
+    device = runner.get("name") or about.get("device") or "cpu"
+    return device, runner.get("type") or about.get("arch") or runner.get("cpu_info", "")
+
+
+def test_the_view_of_the_database_shows_device_and_architecture(project: Path, export: Export) -> None:
+    journal = next((project / "results" / "journal").glob("*.jsonl"))
+    line = next(one for one in map(json.loads, journal.read_text().splitlines()) if one["outcome"] == "pass")
+    line["platform"] = "Linux-6.1-x86_64-with-glibc2.36"
+    lines = [
+        line,
+        {**line, "device": "cuda", "device_name": "NVIDIA H200"},
+        {**line, "device": "xpu", "device_name": ""},
+    ]
+    journal.write_text("".join(f"{json.dumps(one)}\n" for one in lines))
+    records = [one for one in json.loads(export("hud")) if one["model"]["name"].startswith(line["case"])]
+    assert [one for one in records if not fits(one, V3)] == []
+    assert [shown_by_the_view(one) for one in records] == [
+        ("cpu", "x86_64"), ("cuda", "NVIDIA H200"), ("xpu", "x86_64"),
+    ]  # fmt: skip
+
+
 def test_parquet_holds_what_json_holds(export: Export) -> None:
     rows = json.loads(export("json"))
     table = pd.read_parquet(io.BytesIO(export("parquet")))
@@ -214,7 +238,7 @@ def test_what_was_there_stays_when_a_format_fails(
     Path("out").write_text("before")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert main(["export", "--format", "parquet", "-o", "out"]) == 2
-    assert capsys.readouterr().err == "pt2bugs: --format parquet needs pyarrow: pip install 'pt2bugs[parquet]'\n"
+    assert capsys.readouterr().err == f"pt2bugs: --format parquet needs pyarrow: {install_command('parquet')}\n"
     assert Path("out").read_text() == "before"
 
 
@@ -230,7 +254,8 @@ def test_any_message_survives_every_format(tmp_path_factory: pytest.TempPathFact
     case = parse_case(write_case(folder, "pytorch_1"))
     message = bounded(text, 4000)  # as the harness records it
     record: Any = {
-        **dict.fromkeys(KEYS, ""), "schema": 1, "started": "2026-01-01T00:00:00.000Z", "case": case.id,
+        **dict.fromkeys(KEYS, ""), **dict.fromkeys(LATER_KEYS), "schema": 1,
+        "started": "2026-01-01T00:00:00.000Z", "case": case.id,
         "check": "test_it", "case_hash": case.hash, "torch": "2.13.0+cpu", "python": "3.11.7", "device": "cpu",
         "backend": "inductor", "extras": [], "repeat": 1, "repeats": 1, "outcome": str(Outcome.RAISE),
         "verdict": "fail", "error_type": "RuntimeError", "message": message, "device_name": text, "graphs": None,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pt2bugs.case.corpus import brought, load_cases
 from pt2bugs.case.model import Case
-from pt2bugs.case.words import Outcome
+from pt2bugs.case.vocabulary import Outcome
 
 SUITE = """\
 def lift():
@@ -45,7 +45,7 @@ def run(team: Path, *options: str, torch: str = "2.0.1") -> str:
     info.mkdir(parents=True, exist_ok=True)
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: torch\nVersion: {torch}+cpu\n")
     program = f"import sys, pytest; sys.path.insert(0, {str(team / 'lib')!r}); code = pytest.main(sys.argv[1:])\n"
-    program += "print('read the journal:', 'pt2bugs.triage.answer' in sys.modules, 'code:', int(code))"
+    program += "print('read the journal:', 'pt2bugs.match.known' in sys.modules, 'code:', int(code))"
     command = [sys.executable, "-c", program, "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest"]
     command += ["-c", "/dev/null", "--rootdir", str(team)]
     done = subprocess.run(

@@ -15,7 +15,7 @@ import pytest
 from fake_torch import build_wheels, serve_index
 from pt2bugs.cli import main
 from pt2bugs.commands.options import RunningOptions
-from pt2bugs.commands.targets import run_options
+from pt2bugs.commands.selection import run_options
 from suite import Suite, case_text
 
 ROOT = Path(__file__).resolve().parent.parent

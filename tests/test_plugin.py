@@ -9,7 +9,7 @@ import sys
 
 import pytest
 from fake_torch import write_torch
-from pt2bugs.results.record import KEYS
+from pt2bugs.results.journal import KEYS
 from suite import Suite, compiles
 
 COUNTS = """
@@ -342,3 +342,36 @@ def test_private_corpus_needs_no_settings(suite: Suite) -> None:
     done = subprocess.run(command, cwd=suite.home, env=suite.environ(), check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
     assert json.loads(suite.journal.read_text())["case"] == "mine"
+
+
+@pytest.mark.parametrize("option", ["--setup-only", "--setup-plan"])
+def test_a_rehearsal_runs_nothing(suite: Suite, option: str) -> None:
+    suite.case("one", COUNTS.format(what="pass"), compiles=False)
+    done = suite.run(option, SUITE_FOLDER=str(suite.folder))
+    assert (done.status, done.records) == (0, [])
+    assert not (suite.folder / "count").exists()
+    assert "no cell was run: --setup-only and --setup-plan ask for none" in done.output
+
+
+def test_reruns_of_another_plugin_are_named(suite: Suite) -> None:
+    """They repeat pytest's items, and a cell has its own repetitions."""
+    # The option of pytest-rerunfailures, without what that does.
+    plugin = "def pytest_addoption(parser):\n    parser.addoption('--reruns', type=int)\n"
+    (suite.cases / "conftest.py").write_text(plugin)
+    suite.case("fine", compiles("f"))
+    warning = "warning: --reruns does nothing for cells; --repeat and --confirm run them again"
+    done = suite.run("--reruns", "2")
+    assert (done.status, len(done.records)) == (0, 1), done.output
+    assert warning in done.output
+    assert warning not in suite.run().output
+
+
+def test_without_torch_it_says_so_once(suite: Suite) -> None:
+    for name in ("one", "two"):
+        suite.case(name, compiles(name))
+    block = "import sys; sys.modules['torch'] = None; import importlib.util as u; real = u.find_spec\n"
+    block += "u.find_spec = lambda name, *rest: None if name == 'torch' else real(name, *rest)\n"
+    (suite.folder / "conftest.py").write_text(block)
+    done = suite.run()
+    assert done.status == 2, done.output
+    assert done.output.count("no torch in ") == 1

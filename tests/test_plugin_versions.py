@@ -55,7 +55,7 @@ def other_python(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
     folder = tmp_path_factory.mktemp("venv")
     for command in (
         ["venv", "--python", sys.executable, str(folder)],
-        ["pip", "install", "--python", str(folder / "bin" / "python"), request.param, "packaging", "tomli"],
+        ["pip", "install", "--python", str(folder / "bin" / "python"), request.param, "packaging", "regex", "tomli"],
     ):
         done = subprocess.run([find_uv_bin(), *command], capture_output=True, text=True, check=False)
         if done.returncode != 0:

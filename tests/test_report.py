@@ -12,7 +12,7 @@ import html5lib
 import pandas as pd
 import pytest
 from pt2bugs.cli import main
-from pt2bugs.report.site import reflowed
+from pt2bugs.report.site import reflowed, short_address
 from pt2bugs.report.style import OUTCOME_LETTERS, STYLES
 from pt2bugs.results.matrix import backend_folder
 from report_project import HOSTILE, HOSTILE_ISSUE, RELEASES, ROWS, find, folder_options, line_of, text_of, write_project
@@ -198,6 +198,42 @@ def test_the_command_of_a_cell_is_one(
 def test_a_case_without_results_says_so(pages: dict[str, Element]) -> None:
     assert "No results yet: pt2bugs run pytorch_9" in text_of(pages["case/pytorch_9.html"])
     assert "Without results (1 cases)" in text_of(pages["index.html"])
+
+
+def test_a_case_page_begins_with_what_a_reader_asks(pages: dict[str, Element]) -> None:
+    page = pages["case/pytorch_1.html"]
+    heads = [text_of(one) for one in page.iter("h2")]
+    assert heads == ["The program", "History", "What the header says"]
+    assert (
+        text_of(find(page, **{"class": "verdict"})) == "Not in the newest release: 2.9.1 (1 release), fixed in 2.10.0."
+    )
+    assert "Not measured." in text_of(pages["case/pytorch_9.html"])
+
+
+def test_addresses_of_issues_are_short() -> None:
+    assert short_address("https://github.com/pytorch/pytorch/issues/163640") == "#163640"
+    assert short_address("https://github.com/llvm/torch-mlir/pull/2065") == "llvm/torch-mlir#2065"
+    assert short_address("https://discuss.pytorch.org/t/1") == "https://discuss.pytorch.org/t/1"
+
+
+def test_a_search_finds_explanations(pages: dict[str, Element]) -> None:
+    texts = json.loads(text_of(find(pages["index.html"], id="texts")))
+    assert any(HOSTILE.lower() in text for text in texts)
+
+
+def test_groups_of_zero_are_dropped(pages: dict[str, Element]) -> None:
+    counts = [text_of(one) for one in pages["index.html"].iter("span") if one.get("class") == "count"]
+    assert counts
+    assert not [one for one in counts if one.startswith("0 ")]
+    numbers = find(pages["backend/mine.html"], **{"class": "numbers"})
+    assert "0" not in [text_of(one) for one in numbers.iter("dd")]
+
+
+def test_what_scrolls_takes_the_focus(pages: dict[str, Element]) -> None:
+    for name, page in pages.items():
+        for one in page.iter("div"):
+            if {"short", "figure"} & set((one.get("class") or "").split()):
+                assert one.get("tabindex") == "0", name
 
 
 def test_no_path_of_the_machine(project: Path) -> None:

@@ -33,7 +33,7 @@ def test_two_releases_are_compared_as_compare_does(
         main(["compare", before, after, "--offline", "--json", *folder_options(browsed)])
         expected = {
             f"{one['case']}::{one['check']}[{one['device']}-{one['backend']}]": one["change"]
-            for one in json.loads(capsys.readouterr().out)
+            for one in json.loads(capsys.readouterr().out)["changes"]
             if one["case"] in ALL and one["device"] == "cpu"
         }
         visit(f"compare.html?a={before}&b={after}")
@@ -46,7 +46,7 @@ def test_two_releases_are_compared_as_compare_does(
         assert {name: change for name, change in found if "[cpu-" in name} == expected
         summary = js(browser, "document.getElementById('shown').textContent")
         counts = [sum(change == str(one) for _, change in found) for one in Change]
-        assert summary.endswith(", ".join(f"{n} {one}" for n, one in zip(counts, Change, strict=True)))
+        assert summary.endswith(": " + ", ".join(f"{n} {one}" for n, one in zip(counts, Change, strict=True) if n))
 
 
 def test_choosing_releases_to_compare(visit: Open) -> None:

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import html5lib
 import pytest
 from pt2bugs.cli import main
-from pt2bugs.results.record import KEYS
+from pt2bugs.results.journal import KEYS
 from report_project import folder_options, line_of, text_of
 from seeded import BUG, write_case, write_journal
 

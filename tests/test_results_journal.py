@@ -11,14 +11,26 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from pt2bugs.results.journal import journal_files, read_journal
-from pt2bugs.results.record import KEYS, SCHEMA, Record
-from pt2bugs.results.writer import JournalError, JournalWriter
+from pt2bugs.results.journal import (
+    KEYS,
+    LATER_KEYS,
+    SCHEMA,
+    JournalError,
+    JournalWriter,
+    Record,
+    journal_files,
+    read_journal,
+)
 
 
 def record(**values: Any) -> Record:
     texts: Any = dict.fromkeys(KEYS, "")
-    numbers: Any = {"graphs": None, "exit_status": None, "duration_s": 0.0, "peak_rss_mb": 0.0}
+    numbers: Any = {
+        **dict.fromkeys(("graphs", *LATER_KEYS)),
+        "exit_status": None,
+        "duration_s": 0.0,
+        "peak_rss_mb": 0.0,
+    }
     judged: Any = {"outcome": "pass", "verdict": "pass"}
     made: Any = {**texts, **numbers, **judged, "schema": SCHEMA, "repeat": 1, "repeats": 1, "extras": [], **values}
     return cast(Record, made)
@@ -55,6 +67,14 @@ def test_any_text_stays_on_its_line(path: Path, text: str) -> None:
     assert [one["case"] for one in found] == ["", "next"]
     assert found[0]["message"] == text.encode(errors="replace").decode()
     assert warnings == []
+
+
+def test_a_line_from_before_the_counts_reads_them_as_null(path: Path) -> None:
+    old = {key: value for key, value in record().items() if key not in LATER_KEYS}
+    path.parent.mkdir()
+    path.write_text(json.dumps({**old, "schema": 1}) + "\n")
+    (read_back,), warnings = read(path)
+    assert ({key: read_back[key] for key in LATER_KEYS}, warnings) == (dict.fromkeys(LATER_KEYS), [])  # type: ignore[literal-required]
 
 
 def test_appends_to_what_is_there(path: Path) -> None:

@@ -11,11 +11,10 @@ import pandas as pd
 import pytest
 from packaging.specifiers import SpecifierSet
 from pt2bugs.case.model import Bug, Case, Check
-from pt2bugs.case.words import Outcome
+from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.results.journal import KEYS, LATER_KEYS, JournalWriter, Record
 from pt2bugs.results.matrix import CellKey, NewestLines, Results
-from pt2bugs.results.record import KEYS, Record
 from pt2bugs.results.tables import CELL_COLUMNS, cells_table, csv_text, matrix_table
-from pt2bugs.results.writer import JournalWriter
 
 CASE = Case(
     id="pytorch_1",
@@ -38,7 +37,7 @@ def newest(records: Iterable[Record], cases: dict[str, Case]) -> dict[CellKey, R
 
 
 def line(**changes: Any) -> Any:
-    record: dict[str, Any] = dict.fromkeys(KEYS, "")
+    record: dict[str, Any] = {**dict.fromkeys(KEYS, ""), **dict.fromkeys(LATER_KEYS)}
     record.update(
         schema=1, run_id="r", started="2026-01-01T00:00:00.000Z", case="pytorch_1", check="test_a", case_hash="h1",
         torch="2.9.1+cu128", python="3.11.7", device="cpu", backend="inductor", extras=[], repeat=1, repeats=1,
@@ -89,9 +88,8 @@ def test_a_stale_line_is_left_out() -> None:
     assert newest([line(case_hash="h0")], {CASE.id: CASE}) == {}
 
 
-def test_a_case_that_the_corpus_does_not_know_keeps_its_verdict() -> None:
-    table = matrix(line(case="private_1", verdict="fail"))
-    assert table[["case", "component", "2.9.1"]].to_numpy().tolist() == [["private_1", "", "fail"]]
+def test_a_case_without_a_file_has_no_row() -> None:
+    assert newest([line(case="private_1", verdict="fail")], {CASE.id: CASE}) == {}
 
 
 def test_verdicts_follow_the_header_of_today() -> None:

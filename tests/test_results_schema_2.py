@@ -10,9 +10,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pt2bugs.cli import main
-from pt2bugs.results.journal import read_journal
-from pt2bugs.results.record import FULL, KEYS, RUN_KEYS, SCHEMA, Record
-from pt2bugs.results.writer import LARGE_JOURNALS, JournalError, JournalWriter, as_line, is_large
+from pt2bugs.results.journal import (
+    FULL,
+    KEYS,
+    LARGE_JOURNALS,
+    RUN_KEYS,
+    SCHEMA,
+    JournalError,
+    JournalWriter,
+    Record,
+    as_line,
+    is_large,
+    read_journal,
+)
 from seeded import write_case, write_journal
 from test_results_journal import read, record
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from pt2bugs.cli import main
-from pt2bugs.run.devices import may_be_here
+from pt2bugs.run.plan import may_be_here
 from suite import case_text
 
 

@@ -9,12 +9,13 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fake_torch import build_wheels, serve_index
 from matrix_project import CHECK, Project
-from pt2bugs.results.journal import read_journal
-from pt2bugs.results.writer import LARGE_JOURNALS
+from pt2bugs.results.journal import LARGE_JOURNALS, read_journal
+from pt2bugs.run.runner import progress_of_cells
 from suite import case_text
 
 
@@ -231,3 +232,15 @@ def test_a_limited_cpu(project: Project) -> None:
     assert "torch 2.5.1 plain::test_plain[cpu-inductor]: verdict pass -> fail" in differ.stdout
     assert "verdict xpass -> skip  (the bug shows only on fake)" in differ.stdout
     assert "2 of 4 verdicts are equal, 2 differ (1 as the header says), 0 are in one folder only" in differ.stderr
+
+
+def test_a_pipe_gets_a_line_of_progress_now_and_then(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("pt2bugs.run.runner.LINE_EVERY_S", 0.05)
+    record: Any = {}
+    with progress_of_cells() as progress:
+        progress.total(3)
+        progress.advance(record)
+        time.sleep(0.5)
+    assert "1 of 3 cells\n" in capsys.readouterr().err

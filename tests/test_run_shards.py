@@ -13,9 +13,8 @@ from pt2bugs.case.cells import Cell, cells_of
 from pt2bugs.case.header import parse_case
 from pt2bugs.envs.environment import Key
 from pt2bugs.errors import InputError
-from pt2bugs.run.durations import Durations, read_durations, write_durations
-from pt2bugs.run.schedule import Target, Work
-from pt2bugs.run.shards import SETUP_S, Division, ShardName, divide
+from pt2bugs.run.plan import Target, Work
+from pt2bugs.run.shards import SETUP_S, Division, Durations, ShardName, divide, read_durations, write_durations
 from suite import case_text
 
 

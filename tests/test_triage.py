@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from fake_torch import build_wheels, serve_index
 from pt2bugs.cli import main
-from pt2bugs.curate.marks import marks_in
+from pt2bugs.curate.placeholders import placeholders_in
 from pt2bugs.triage.budget import Budget
 from suite import case_text, compiles
 from triage_bench import PROGRAM, Bench, python_with
 
 KEYS = {
     "outcome", "identity", "rate", "ladder", "first_failing", "class", "component", "known", "releases", "artifacts",
-    "minimized", "torch",
+    "minimized", "torch", "verdict", "reason", "workarounds",
 }  # fmt: skip
 LAYERS = ["none", "eager", "aot_eager", "aot_eager_decomp_partition", "inductor"]
 
@@ -46,7 +46,7 @@ def test_the_whole_of_it(bench: Bench) -> None:
     assert "cannot compile double" in report
     assert "does not fail as the program does" not in report
     assert '  File "torch/__init__.py", line' in report
-    assert "run_redirected" not in report
+    assert "triage/inside" not in report and "run_call" not in report
     for file in bench.out.rglob("*"):
         if file.is_file():
             assert str(bench.folder) not in file.read_text()
@@ -62,7 +62,7 @@ def test_the_case_is_a_case(bench: Bench) -> None:
     assert (case["component"], case["symptom"]) == ("inductor", "wrong-result")
     bug = (bench.out / "case.py").read_text()
     assert '# match = "Tensor-likes are not close!"' in bug
-    assert [mark.text.partition(": ")[2] for mark in marks_in(bug)] == [
+    assert [mark.text.partition(": ")[2] for mark in placeholders_in(bug)] == [
         "the address of the issue",
         "why it happens, in the field's terms",
     ]
@@ -102,6 +102,7 @@ def test_what_fails_without_the_compiler_is_no_bug_of_it(bench: Bench) -> None:
     path = bench.program(f"{PROGRAM}\nraise ValueError('my own mistake')\n")
     answer = bench.answer(str(path))
     assert (answer["first_failing"], answer["class"], answer["component"]) == ("none", None, None)
+    assert (answer["verdict"], answer["reason"]) == ("not-a-bug", "fails-without-compiler")
     assert [one["outcome"] for one in answer["ladder"]] == ["raise", "skip", "skip", "skip", "skip"]
 
 
@@ -272,3 +273,49 @@ def test_verify_needs_a_triage(bench: Bench) -> None:
     code, _, err = bench.triage(str(bench.folder), "--verify")
     assert code == 2
     assert "holds no triage.json" in err
+
+
+def test_a_secret_that_the_exception_quotes(bench: Bench) -> None:
+    path = bench.program(f"password = 'open sesame'\n{PROGRAM}\nraise ValueError(f'login as open sesame failed')\n")
+    bench.answer(str(path))
+    for file in bench.out.rglob("*"):
+        assert "open sesame" not in file.read_text()
+
+
+def test_a_program_that_deletes_itself(bench: Bench) -> None:
+    path = bench.program(f"import os\nos.remove(__file__)\n{PROGRAM}")
+    answer = bench.answer(str(path), "--skip", "minimize", "--skip", "artifacts", faults={"double": "raise@aot_eager"})
+    assert (answer["rate"], answer["first_failing"]) == ([3, 3], "aot_eager")
+    assert path.exists()
+
+
+def test_a_message_cannot_end_its_fence(bench: Bench) -> None:
+    path = bench.program(f"{PROGRAM}\nraise ValueError('```\\n# not a title\\n@somebody')\n")
+    bench.answer(str(path))
+    report = (bench.out / "report.md").read_text()
+    assert "````\nValueError: ```" in report
+
+
+def test_a_notebook_is_refused_by_name(bench: Bench, tmp_path: Path) -> None:
+    path = tmp_path / "program.ipynb"
+    path.write_text("{}")
+    code, _, err = bench.triage(str(path))
+    assert code == 2
+    assert "is a notebook" in err
+
+
+def test_a_program_that_asks_for_a_gpu_by_itself(bench: Bench) -> None:
+    path = bench.program(
+        "import torch\nclass cuda:\n    is_available = staticmethod(lambda: False)\nassert cuda.is_available()\n"
+    )
+    code, _, err = bench.triage(str(path))
+    assert code == 2
+    assert "needs a GPU" in err
+
+
+def test_the_name_of_the_program_is_no_part_of_its_failure(bench: Bench) -> None:
+    path = bench.folder / "u06.py"
+    path.write_text(
+        f"{(bench.program(PROGRAM)).read_text()}\nimport os\nraise ValueError(os.path.basename(__file__))\n"
+    )
+    assert bench.answer(str(path))["identity"]["message"] == "program.py"

@@ -1,4 +1,4 @@
-"""Step 2: which rungs are tried, in a laboratory that answers from a table and runs nothing."""
+"""Step 2: which rungs are tried, with a runner that answers from a table and runs nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 from pt2bugs.case.observation import Observation
-from pt2bugs.case.words import Outcome
+from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.ladder import (
     CROSSREF,
@@ -23,7 +23,7 @@ from pt2bugs.triage.ladder import (
 )
 from pt2bugs.triage.program import Program
 from pt2bugs.triage.reproduce import Oracle, Reproduction
-from pt2bugs.triage.trial import Laboratory, Trial
+from pt2bugs.triage.runner import ProgramRunner, RunResult
 
 FAILS = Observation(Outcome.RAISE, "RuntimeError", "no")
 ALWAYS = (*LAYERS, *SHAPES)
@@ -38,17 +38,17 @@ class TableLaboratory:
     timeout_s: float = 60.0
     asked: list[Mapping[str, Any]] = field(default_factory=list)
 
-    def run(self, _: Path, redirect: Mapping[str, Any], **__: Any) -> Trial:
+    def run(self, _: Path, redirect: Mapping[str, Any], **__: Any) -> RunResult:
         self.asked.append(redirect)
         backend = redirect.get("backend", "none")
         at_or_above = backend in LAYERS and LAYERS.index(backend) >= LAYERS.index(self.first)
-        return Trial(FAILS if at_or_above else Observation(Outcome.PASS), entered=("compile",))
+        return RunResult(FAILS if at_or_above else Observation(Outcome.PASS), entered=("compile",))
 
 
 def climbed(lab: TableLaboratory) -> Ladder:
-    trial = Trial(FAILS, entered=("compile",), backends=("inductor",))
+    trial = RunResult(FAILS, entered=("compile",), backends=("inductor",))
     found = Reproduction(trial, trial.identity, 1, 1, Oracle())
-    return Climber(cast(Laboratory, lab), Program(Path("p.py"), "pass\n"), found, lambda _: None).climb()
+    return Climber(cast(ProgramRunner, lab), Program(Path("p.py"), "pass\n"), found, lambda _: None).climb()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pt2bugs.triage.ladder import Climber, Ladder
 from pt2bugs.triage.minimize import Interesting, minimize
 from pt2bugs.triage.program import Program, load_program
 from pt2bugs.triage.reproduce import Reproduction, reproduce
-from pt2bugs.triage.trial import Laboratory, laboratory
+from pt2bugs.triage.runner import ProgramRunner, program_runner
 from triage_bench import python_with
 
 PROGRAM = """
@@ -73,12 +73,12 @@ else:
 @contextlib.contextmanager
 def climbed(
     folder: Path, source: str, faults: Mapping[str, str]
-) -> Iterator[tuple[Laboratory, Program, Reproduction, Ladder]]:
+) -> Iterator[tuple[ProgramRunner, Program, Reproduction, Ladder]]:
     """What minimizing takes: the program, how it fails and where."""
     path = folder / "program.py"
     path.write_text(source)
     program = load_program(path)
-    with laboratory(python_with(folder / "env", faults), Budget(2), 60, ()) as lab:
+    with program_runner(python_with(folder / "env", faults), Budget(2), 60, ()) as lab:
         found = reproduce(lab, program, 1)
         yield lab, program, found, Climber(lab, program, found, lambda _: None, inside=False).climb()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from pt2bugs.triage.budget import Budget
-from pt2bugs.triage.trial import Laboratory
+from pt2bugs.triage.runner import ProgramRunner
 from triage_bench import PROGRAM, Bench
 
 
@@ -100,7 +100,7 @@ def test_what_is_handed_over_is_run_without_the_module_beside_it(bench: Bench) -
 def test_a_program_beside_temporary_files() -> None:
     """A script in the folder of all temporary files: of what else lies there the names stay those that are known."""
     temporary = Path(tempfile.gettempdir())
-    lab = Laboratory(Path(sys.executable), Budget(1), beside=temporary)
+    lab = ProgramRunner(Path(sys.executable), Budget(1), beside=temporary)
     text = f"{temporary}/pt2bugs-a1b2/cell-c3/x.cpp, {temporary}/helper.py"
     assert lab.hide(text, temporary / "program.py") == "<cell>/x.cpp, helper.py"
 

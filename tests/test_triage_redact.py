@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 import pytest
-from pt2bugs.triage.redact import REDACTED, redact, redact_source
+from pt2bugs.triage.redact import REDACTED, redact, redact_source, secrets_in
 
 
 @pytest.mark.parametrize(
@@ -15,6 +15,9 @@ from pt2bugs.triage.redact import REDACTED, redact, redact_source
         "hf_AbCdEfGhIjKlMnOpQrSt",
         "AKIAABCDEFGHIJKLMNOP",
         "sk-proj-abcdefgh12345678",
+        "npm_abcdefghijklmnopqrstuvwxyz0123456789",
+        "https://hooks.slack.com/services/T0000/B0000/abcdefgh",
+        "https://discord.com/api/webhooks/12345/abcdefgh-ij",
         "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc-DEF",
     ],
 )
@@ -35,6 +38,8 @@ def test_known_formats_are_redacted_wherever_they_stand(secret: str) -> None:
         ("password = (b'open sesame')", f"password = (b'{REDACTED}')"),
         (r'{"code": "login(token=\"open sesame\")"}', rf'{{"code": "login(token=\"{REDACTED}\")"}}'),
         ("login(token=&quot;open sesame&quot;, x)", f"login(token=&quot;{REDACTED}&quot;, x)"),
+        ("AccountName=me;AccountKey=abc+/def==;Suffix=x", f"AccountName=me;AccountKey={REDACTED};Suffix=x"),
+        ("Server=db;Uid=me;Pwd=hunter2;", f"Server=db;Uid=me;Pwd={REDACTED};"),
         ('names = ["token", "sentence"]', 'names = ["token", "sentence"]'),
         ("num_tokens = 5", "num_tokens = 5"),
         ("token = batch[0]", "token = batch[0]"),
@@ -71,3 +76,8 @@ def test_a_long_word_takes_linear_time() -> None:
     """Tried from each of its letters on, this one would take hours."""
     word = "a" * 300_000
     assert redact(f"{word} password='open sesame'", {}) == f"{word} password='{REDACTED}'"
+
+
+def test_a_secret_is_collected_by_its_value() -> None:
+    source = 'password = "open sesame"\nmode = "w"\ntoken = "batch12"\nbatch12 = 1\n'
+    assert secrets_in(source) == {"open sesame"}

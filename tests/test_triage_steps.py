@@ -9,26 +9,30 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pt2bugs.case.failure import Level
+from pt2bugs.case.header import parse_case
 from pt2bugs.case.observation import Observation
-from pt2bugs.case.words import Outcome
+from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.curate.script import script_to_check
+from pt2bugs.files import write_text
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.classify import Classification, classify, operator_of
-from pt2bugs.triage.hand_over import case_text, pattern_of
-from pt2bugs.triage.hand_over import test_text as unit_test_text
-from pt2bugs.triage.identity import Identity
+from pt2bugs.triage.identity import Identity, is_repeated, is_repeated_verbatim
 from pt2bugs.triage.ladder import Ladder, Step
-from pt2bugs.triage.program import Program, expects_exception, load_program, without_import
-from pt2bugs.triage.program_parts import (
-    split,
+from pt2bugs.triage.minimize import (
+    has_same_failure,
     without_empty_names,
     without_handlers,
     without_idle_statements,
     without_main,
 )
+from pt2bugs.triage.program import Program, expects_exception, load_program, without_import
 from pt2bugs.triage.report import artifact_lines
 from pt2bugs.triage.reproduce import Oracle, Reproduction
-from pt2bugs.triage.since_when import alike, since_when
-from pt2bugs.triage.trial import Trial
+from pt2bugs.triage.reproducer import case_text, pattern_of, shows_failure
+from pt2bugs.triage.reproducer import test_text as unit_test_text
+from pt2bugs.triage.runner import RunResult
+from pt2bugs.triage.since_when import since_when
 from triage_bench import PROGRAM, python_with
 
 # --- putting a program into a function ----------------------------------------------------------------
@@ -50,15 +54,14 @@ from triage_bench import PROGRAM, python_with
     ],
 )
 def test_the_function_does_what_the_program_does(source: str) -> None:
-    parts = split(source)
-    made = "\n".join([parts.top, parts.function("def run():"), "run()"])
+    made = script_to_check(source, "program", judge=False).program("run")
     assert _printed(made) == _printed(source)
 
 
 def test_only_names_that_functions_share_are_global() -> None:
     source = "def f(x):\n    return x + n\nn = int('2')\nx = f(1)\nprint([x for x in (1,)])\n"
-    assert split(source).names == ("n",)
-    assert split(f"{source}exec('x')\n").names == ("n", "x")
+    assert script_to_check(source, "program", judge=False).shared == ("n",)
+    assert script_to_check(f"{source}exec('x')\n", "program", judge=False).shared == ("n", "x")
 
 
 def _printed(source: str) -> str:
@@ -114,36 +117,67 @@ def test_an_import_more_stands_with_the_others() -> None:
 # --- identity -----------------------------------------------------------------------------------------
 
 
-def test_what_is_the_same_failure() -> None:
-    one = Identity(Outcome.RAISE, "RuntimeError", "size 3 at 0x7f00aa", "torch/a.py:10 f")
-    assert one.is_same(Identity(Outcome.RAISE, "RuntimeError", "size 4 at 0x7f00bb", "torch/b.py:1 g"))
-    assert one.is_same(Identity(Outcome.RAISE, "RuntimeError", "other words", "torch/a.py:12 f"))
-    assert not one.is_same(Identity(Outcome.RAISE, "RuntimeError", "other words", "torch/b.py:12 f"))
-    assert not one.is_same(Identity(Outcome.RAISE, "ValueError", "size 3 at 0x7f00aa", "torch/a.py:10 f"))
-    again = "torch/_dynamo/eval_frame.py:841 compile_wrapper"
-    assert not Identity(Outcome.RAISE, "E", "one", again).is_same(Identity(Outcome.RAISE, "E", "other", again))
-    assert not Identity(Outcome.CRASH, signal="SIGSEGV").is_same(Identity(Outcome.CRASH, signal="SIGABRT"))
-    silent = Identity(Outcome.RAISE, "AssertionError", "", "torch/a.py:1 f")
-    assert not silent.is_same(Identity(Outcome.RAISE, "AssertionError", "", "torch/b.py:1 g"))
+def failing(message: str, frame: str = "", kind: str = "RuntimeError", line: int = 0) -> Identity:
+    return Identity(Outcome.RAISE, kind, message, frame, line=line)
+
+
+def test_what_is_the_same_failure_in_runs_of_one_program() -> None:
+    """By MESSAGE: other words are another failure, also where they come from one function of torch."""
+    first = failing("size 3 at 0x7f00aa", "torch/a.py:10 f")
+    assert is_repeated(failing("size 4 at 0x7f00bb", "torch/b.py:1 g"), first)
+    assert not is_repeated(failing("other words", "torch/a.py:12 f"), first)
+    assert not is_repeated(failing(first.message, first.frame, "ValueError"), first)
+    assert not is_repeated(Identity(Outcome.PASS), first)
+    assert not is_repeated(first, Identity(Outcome.PASS))
+    assert not is_repeated(Identity(Outcome.CRASH, signal="SIGSEGV"), Identity(Outcome.CRASH, signal="SIGABRT"))
+    assert is_repeated_verbatim(first, first)
+    assert not is_repeated_verbatim(failing("size 4 at 0x7f00aa", first.frame), first)
+
+
+def test_an_exception_without_a_word_is_the_same_in_one_place() -> None:
+    silent = failing("", "torch/a.py:1 f", "AssertionError")
+    assert is_repeated(failing("", "torch/a.py:2 f", "AssertionError"), silent)
+    assert not is_repeated(failing("", "torch/b.py:1 g", "AssertionError"), silent)
+
+
+def test_an_assertion_of_the_program_is_the_same_on_one_line() -> None:
+    """It prints what it compared: its words differ from rung to rung."""
+    shown = Identity(Outcome.WRONG, "AssertionError", "tensor([nan])", line=7)
+    assert is_repeated(replace(shown, message="tensor([-inf, 2.])"), shown)
+    assert not is_repeated(replace(shown, message="tensor([-inf, 2.])", line=8), shown)
+    assert not has_same_failure(replace(shown, message="tensor([-inf, 2.])"), shown), (
+        "lines move while a program shrinks"
+    )
+    assert has_same_failure(replace(shown, message="tensor([nan])", line=2), shown)
 
 
 def test_the_backend_that_wraps_an_error_is_no_part_of_it() -> None:
+    """Nor is the wrapper: below the layer that wraps it is raised as it is."""
     inner = "raised:\nValueError: no\n\nSet TORCHDYNAMO_VERBOSE=1 for more"
-    one, other = (Identity(Outcome.RAISE, "X", f"backend='{name}' {inner}") for name in ("inductor", "aot_eager"))
-    assert one.signature == other.signature == "ValueError: no"
+    kind = "torch._dynamo.exc.BackendCompilerFailed"
+    first, second = (failing(f"backend='{name}' {inner}", kind=kind) for name in ("inductor", "aot_eager"))
+    assert is_repeated(first, second)
+    assert is_repeated(failing("no", kind="ValueError"), first)
+    assert not is_repeated(failing("yes", kind="ValueError"), first)
 
 
 def test_the_backend_that_asks_for_a_graph_break_is_no_part_of_it() -> None:
     """As in pytorch_152122: every layer from AOTAutograd on asks for it."""
     text = "Backend compiler exception\n  Explanation: Backend compiler `{0}` failed with {1}.\n\n  Backend: {0}\n"
     again = "torch/_dynamo/eval_frame.py:841 compile_wrapper"
-    kind = "torch._dynamo.exc.Unsupported"
-    one, other, another = (
-        Identity(Outcome.RAISE, kind, text.format(name, operator), again)
+    first, second, third = (
+        failing(text.format(name, operator), again, "torch._dynamo.exc.Unsupported")
         for name, operator in (("inductor", "aten.a"), ("aot_eager", "aten.a"), ("inductor", "aten.b"))
     )
-    assert one.is_same(other)
-    assert not one.is_same(another)
+    assert is_repeated(first, second)
+    assert not is_repeated(first, third)
+
+
+def test_the_context_of_a_graph_break_is_part_of_it() -> None:
+    text = "Unsupported call\n  Explanation: no\n\n  Developer debug context: unsupported operator: {0}\n"
+    first, second = (failing(text.format(name), kind="Unsupported") for name in ("aten.x.y", "aten.z.y"))
+    assert not is_repeated(first, second)
+    assert not has_same_failure(first, second)
 
 
 @pytest.mark.parametrize("message", ["Tensor-likes are not close!", "size [3, 4] (50.0%) at 0x7f", "a\\b 'c' \"d\" $"])
@@ -161,15 +195,26 @@ def test_the_pattern_of_a_graph_break_has_its_context() -> None:
 def test_a_failure_without_a_word_is_told_by_its_place() -> None:
     silent = Identity(Outcome.RAISE, "AssertionError", "", "torch/export/a.py:10 check")
     assert silent.headline == "AssertionError: without a word, in check of torch/export/a.py"
-    found = Reproduction(Trial(Observation(Outcome.RAISE, "AssertionError")), silent, 1, 1, Oracle())
+    found = Reproduction(RunResult(Observation(Outcome.RAISE, "AssertionError")), silent, 1, 1, Oracle())
     classification = Classification("internal-error", "export", "", "", (), "")
     text = case_text("f()\n", found, classification, "word", "2.9.1")
-    assert '# frame = "torch/export/a\\\\.py:.* check"' in text
+    assert "# frame = 'torch/export/a\\.py:.* check'" in text
+
+
+@pytest.mark.parametrize("message", ["\U0001f389 broke", "\x7f \u2028 \ud83c", 'a """ b', "it's \\d"])
+def test_a_case_of_any_message_can_be_read(tmp_path: Path, message: str) -> None:
+    identity = Identity(Outcome.RAISE, "RuntimeError", message)
+    found = Reproduction(RunResult(Observation(Outcome.RAISE, "RuntimeError")), identity, 1, 1, Oracle())
+    classification = Classification("internal-error", "export", "", "", (), message)
+    path = tmp_path / "case.py"
+    write_text(path, case_text("f()\n", found, classification, "word", "2.9.1"))
+    (bug,) = parse_case(path).bugs
+    assert bug.match is not None and re.search(bug.match, message.encode("utf-8", "replace").decode())
 
 
 def test_a_long_title_ends_with_a_word() -> None:
     """Of a graph break what Dynamo met is told, and no word is cut."""
-    found = Reproduction(Trial(Observation(Outcome.RAISE, "Unsupported")), Identity(Outcome.RAISE), 1, 1, Oracle())
+    found = Reproduction(RunResult(Observation(Outcome.RAISE, "Unsupported")), Identity(Outcome.RAISE), 1, 1, Oracle())
     classification = Classification("graph-break", "dynamo", "", "", (), "")
 
     def title(message: str) -> str:
@@ -185,24 +230,37 @@ def test_a_long_title_ends_with_a_word() -> None:
     assert title(sentence) == "Unsupported: " + "a longer sentence " * 5 + "a ..."
 
 
-def test_a_smaller_program_says_the_same() -> None:
+def test_a_smaller_program_says_the_same_in_the_same_place() -> None:
+    """By FRAME: a reducer slides from one bug into another of the same type, or with the same words elsewhere."""
     message = (
         "Dynamo failed to run FX node: add(*(FakeTensor(size=(2,)), x), **{}): got RuntimeError('devices meta, cpu')"
     )
-    one = Identity(Outcome.RAISE, "TorchRuntimeError", message, "torch/_subclasses/fake_tensor.py:9 merge_devices")
-    smaller = Identity(Outcome.RAISE, one.error_type, message.replace("(2,)), x", "(3, 4)), 0"), one.frame)
-    slid = Identity(Outcome.RAISE, one.error_type, message.replace("meta", "cuda:0"), one.frame)
-    assert one.headline == "TorchRuntimeError: RuntimeError('devices meta, cpu')"
-    assert one.is_same(slid)
-    assert one.says_the_same(smaller)
-    later = Identity(
-        Outcome.RAISE, one.error_type, f"RuntimeError when making fake tensor call\n  Explanation: {message}"
-    )
-    assert alike(later, one)
-    assert not alike(Identity(Outcome.RAISE, one.error_type, later.message.replace("meta", "cuda"), "t.py:1 f"), one)
-    assert not one.says_the_same(slid)
-    assert re.search(pattern_of(one), smaller.message)
-    assert not re.search(pattern_of(one), slid.message)
+    first = failing(message, "torch/_subclasses/fake_tensor.py:9 merge_devices", "TorchRuntimeError")
+    smaller = replace(first, message=message.replace("(2,)), x", "(3, 4)), 0"))
+    slid = replace(first, message=message.replace("meta", "cuda:0"))
+    assert first.headline == "TorchRuntimeError: RuntimeError('devices meta, cpu')"
+    assert has_same_failure(smaller, first)
+    assert has_same_failure(replace(smaller, frame="torch/_subclasses/fake_tensor.py:11 merge_devices"), first)
+    assert not has_same_failure(replace(smaller, frame="torch/_subclasses/fake_tensor.py:9 other"), first)
+    assert not has_same_failure(slid, first)
+    assert re.search(pattern_of(first), smaller.message)
+    assert not re.search(pattern_of(first), slid.message)
+
+
+def test_a_smaller_wrong_result_has_other_numbers() -> None:
+    wrong = Identity(Outcome.WRONG, "AssertionError", "Scalars are not equal!\n\nExpected 3 but got 4.", line=9)
+    assert has_same_failure(replace(wrong, message=wrong.message.replace("3", "1"), line=2), wrong)
+    assert not has_same_failure(replace(wrong, message="Tensor-likes are not close!"), wrong)
+
+
+def test_what_was_made_of_a_program_shows_its_failure() -> None:
+    first = failing("size 3", "torch/a.py:1 f")
+    assert shows_failure(failing("size 4", "torch/b.py:1 g"), first, Level.MESSAGE)
+    assert not shows_failure(failing("other words", first.frame), first, Level.MESSAGE)
+    assert shows_failure(failing("other words"), first, Level.TYPE), "another release says it in other words"
+    prints = Identity(Outcome.WRONG, "", "prints otherwise")
+    assert shows_failure(Identity(Outcome.WRONG, "AssertionError", "[1, 2]"), prints, Level.MESSAGE)
+    assert not shows_failure(Identity(Outcome.RAISE, "ValueError", "[1, 2]"), prints, Level.MESSAGE)
 
 
 # --- classes ------------------------------------------------------------------------------------------
@@ -212,8 +270,8 @@ def _class_of(
     identity: Identity, *, rung: str = "eager", handled: bool = False, source: str = "pass\n", **facts: int
 ) -> tuple[str | None, str | None]:
     seen = Observation(identity.outcome, identity.error_type, identity.message, identity.frame)
-    trial = Trial(seen, entered=("compile",), recompiles=facts.get("recompiles", 0), breaks=facts.get("breaks", 0))
-    passed = Trial(Observation(Outcome.PASS), handled=(("RuntimeError", "f", 1),) if handled else ())
+    trial = RunResult(seen, entered=("compile",), recompiles=facts.get("recompiles", 0), breaks=facts.get("breaks", 0))
+    passed = RunResult(Observation(Outcome.PASS), handled=(("RuntimeError", "f", 1),) if handled else ())
     steps = [Step("none", Identity(Outcome.PASS), same=False, trial=passed), Step(rung, identity, same=True)]
     found = Reproduction(trial, identity, 1, 1, Oracle())
     classification = classify(Program(Path("p.py"), source), found, Ladder(steps, rung))
@@ -279,7 +337,7 @@ def test_what_an_assertion_of_the_program_says() -> None:
 
 def test_what_dynamo_alone_captures_is_no_graph_break() -> None:
     refused = Identity(Outcome.RAISE, "torch._dynamo.exc.Unsupported", "no")
-    seen = Trial(Observation(Outcome.RAISE, refused.error_type, "no"), entered=("compile",))
+    seen = RunResult(Observation(Outcome.RAISE, refused.error_type, "no"), entered=("compile",))
     steps = [Step(rung, Identity(Outcome.PASS), same=False) for rung in ("none", "eager")]
     ladder = Ladder([*steps, Step("aot_eager", refused, same=True)], "aot_eager")
     classification = classify(Program(Path("p.py"), "pass\n"), Reproduction(seen, refused, 1, 1, Oracle()), ladder)
@@ -290,7 +348,7 @@ def test_an_export_breaks_no_graph() -> None:
     refused = Identity(Outcome.RAISE, "torch._dynamo.exc.UserError", "mismatch")
     seen = Observation(Outcome.RAISE, refused.error_type, "mismatch")
     for entered, symptom in ((("export",), "internal-error"), (("compile",), "graph-break")):
-        found = Reproduction(Trial(seen, entered=entered), refused, 1, 1, Oracle())
+        found = Reproduction(RunResult(seen, entered=entered), refused, 1, 1, Oracle())
         classification = classify(
             Program(Path("p.py"), "pass\n"), found, Ladder([Step("export", refused, same=True)], "export")
         )
@@ -308,7 +366,7 @@ def test_an_export_breaks_no_graph() -> None:
 )
 def test_the_operator_that_the_bisector_names(node: str, operator: str) -> None:
     wrong = Identity(Outcome.WRONG, "AssertionError", "2 is not 3")
-    found = Reproduction(Trial(Observation(Outcome.WRONG)), wrong, 1, 1, Oracle())
+    found = Reproduction(RunResult(Observation(Outcome.WRONG)), wrong, 1, 1, Oracle())
     assert operator_of(found, Ladder(pass_=f"lowerings, application 3 of 3: {node}")) == operator
 
 

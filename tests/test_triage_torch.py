@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pt2bugs.case.words import Outcome
+from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.cli import main
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.classify import Classification, classify, metadata_mismatch
@@ -28,7 +28,7 @@ from pt2bugs.triage.ladder import (
 )
 from pt2bugs.triage.program import load_program
 from pt2bugs.triage.reproduce import Oracle, Reproduction, reproduce
-from pt2bugs.triage.trial import Laboratory, Trial, laboratory
+from pt2bugs.triage.runner import ProgramRunner, RunResult, program_runner
 
 
 def triage(folder: Path, capsys: pytest.CaptureFixture[str], program: str, *arguments: str) -> dict[str, Any]:
@@ -36,8 +36,10 @@ def triage(folder: Path, capsys: pytest.CaptureFixture[str], program: str, *argu
     path.write_text(textwrap.dedent(program))
     (folder / "cases").mkdir(exist_ok=True)
     options = ["--times", "1", "--cases", str(folder / "cases"), "-o", str(folder / "out"), "--json", *arguments]
-    assert main(["triage", str(path), *options]) == 1
-    return dict(json.loads(capsys.readouterr().out))
+    code = main(["triage", str(path), *options])
+    answer = dict(json.loads(capsys.readouterr().out))
+    assert code == (4 if answer["verdict"] == "not-a-bug" else 1)
+    return answer
 
 
 def test_a_wrong_result_of_functionalization(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,19 +92,19 @@ def test_a_failure_that_the_program_catches(tmp_path: Path, capsys: pytest.Captu
 
 
 @pytest.fixture(scope="module")
-def lab() -> Iterator[Laboratory]:
-    with laboratory(Path(sys.executable), Budget(5), 60, ()) as opened:
+def lab() -> Iterator[ProgramRunner]:
+    with program_runner(Path(sys.executable), Budget(5), 60, ()) as opened:
         yield opened
 
 
-def classified(path: Path, shown: Trial, passes: str) -> Classification:
+def classified(path: Path, shown: RunResult, passes: str) -> Classification:
     """The class and component of a program that fails on the rung `aot_eager` and passes on the rung `passes`."""
     steps = [Step("aot_eager", shown.identity, same=True), Step(passes, Identity(Outcome.PASS), same=False)]
     found = Reproduction(shown, shown.identity, 1, 1, Oracle())
     return classify(load_program(path), found, Ladder(steps, "aot_eager"))
 
 
-def test_a_program_that_calls_aotautograd_by_itself(tmp_path: Path, lab: Laboratory) -> None:
+def test_a_program_that_calls_aotautograd_by_itself(tmp_path: Path, lab: ProgramRunner) -> None:
     """Without the compiler `aot_function` gives the function back: the layer is AOTAutograd, not "no compiler"."""
     path = tmp_path / "program.py"
     path.write_text(
@@ -116,7 +118,7 @@ def test_a_program_that_calls_aotautograd_by_itself(tmp_path: Path, lab: Laborat
     assert (ladder.first_failing, ladder.below) == ("aot_eager", "none")
 
 
-def test_compiled_autograd_is_a_way_into_the_compiler(tmp_path: Path, lab: Laboratory) -> None:
+def test_compiled_autograd_is_a_way_into_the_compiler(tmp_path: Path, lab: ProgramRunner) -> None:
     """Also where the backward fails before a graph of it reaches `torch.compile`: as in upstream issue 138901."""
     path = tmp_path / "program.py"
     path.write_text(
@@ -128,7 +130,7 @@ def test_compiled_autograd_is_a_way_into_the_compiler(tmp_path: Path, lab: Labor
     assert without.outcome is Outcome.WRONG
 
 
-def test_compilers_of_the_programs_own(tmp_path: Path, lab: Laboratory) -> None:
+def test_compilers_of_the_programs_own(tmp_path: Path, lab: ProgramRunner) -> None:
     """They see the graphs of AOTAutograd, so that is the rung; with torch's compilers it passes."""
     path = tmp_path / "program.py"
     path.write_text(
@@ -147,7 +149,7 @@ def test_compilers_of_the_programs_own(tmp_path: Path, lab: Laboratory) -> None:
     assert (classification.symptom, classification.component) == ("backend-failure", "backend")
 
 
-def test_a_decomposition_of_aotautograds_own_trace(tmp_path: Path, lab: Laboratory) -> None:
+def test_a_decomposition_of_aotautograds_own_trace(tmp_path: Path, lab: ProgramRunner) -> None:
     """Upstream issue 175154: in Python nearest interpolation resamples a dimension that keeps its size."""
     path = tmp_path / "program.py"
     path.write_text(
@@ -162,7 +164,7 @@ def test_a_decomposition_of_aotautograds_own_trace(tmp_path: Path, lab: Laborato
     assert classified(path, shown, passes=NO_DECOMPOSITION).component == "decomposition"
 
 
-def test_a_fake_tensor_that_is_not_as_the_real_one(tmp_path: Path, lab: Laboratory) -> None:
+def test_a_fake_tensor_that_is_not_as_the_real_one(tmp_path: Path, lab: ProgramRunner) -> None:
     """Upstream issue 198364: the fake kernel of copysign forgets the layout of its input. Only Inductor goes by it."""
     path = tmp_path / "program.py"
     path.write_text(
@@ -187,7 +189,7 @@ def test_a_fake_tensor_that_is_not_as_the_real_one(tmp_path: Path, lab: Laborato
     assert mismatch in classification.why
 
 
-def test_only_what_is_compiled_has_its_fake_tensors_compared(tmp_path: Path, lab: Laboratory) -> None:
+def test_only_what_is_compiled_has_its_fake_tensors_compared(tmp_path: Path, lab: ProgramRunner) -> None:
     """With the backward of what is compiled, and where a module is."""
     for name, program, outcome in (
         ("outside", "torch.copysign(x, y)\ntorch.compile(lambda a: a + 1)(x)", Outcome.PASS),
@@ -212,7 +214,7 @@ def test_only_what_is_compiled_has_its_fake_tensors_compared(tmp_path: Path, lab
         assert lab.run(path, FAKE_TENSORS[CROSSREF]).outcome is outcome, name
 
 
-def test_without_a_decomposition(tmp_path: Path, lab: Laboratory) -> None:
+def test_without_a_decomposition(tmp_path: Path, lab: ProgramRunner) -> None:
     """The rung takes it from the table that Inductor gives to AOTAutograd; where there is none it says so."""
     path = tmp_path / "program.py"
     path.write_text(
@@ -226,7 +228,7 @@ def test_without_a_decomposition(tmp_path: Path, lab: Laboratory) -> None:
     assert (kept.outcome, len(kept.absent)) == (Outcome.PASS, 1)
 
 
-def test_what_an_export_is_needed_for(tmp_path: Path, lab: Laboratory) -> None:
+def test_what_an_export_is_needed_for(tmp_path: Path, lab: ProgramRunner) -> None:
     """Below its rungs every module runs as it is: what fails there in the same way is no bug of export."""
     for name, forward, expected in (
         ("breaks", "self.no_such_thing = 1; return x + 1 if x.sum() > 0 else x", ("export_non_strict", "no_export")),
@@ -244,7 +246,7 @@ def test_what_an_export_is_needed_for(tmp_path: Path, lab: Laboratory) -> None:
         assert (ladder.first_failing, ladder.below) == expected
 
 
-def test_what_comes_out_of_an_export_climbs_its_rungs(tmp_path: Path, lab: Laboratory) -> None:
+def test_what_comes_out_of_an_export_climbs_its_rungs(tmp_path: Path, lab: ProgramRunner) -> None:
     """Also where the program compiles as well, and the export fails only then: as in upstream issue 150926."""
     path = tmp_path / "program.py"
     path.write_text(
@@ -262,7 +264,7 @@ def test_what_comes_out_of_an_export_climbs_its_rungs(tmp_path: Path, lab: Labor
     assert classify(program, found, ladder).component == "export"
 
 
-def test_what_aot_inductor_is_needed_for(tmp_path: Path, lab: Laboratory) -> None:
+def test_what_aot_inductor_is_needed_for(tmp_path: Path, lab: ProgramRunner) -> None:
     """Without it the exported program runs: what only the package does is AOTInductor's."""
     path = tmp_path / "program.py"
     path.write_text(

@@ -11,7 +11,7 @@ import pytest
 from fake_torch import build_wheels, serve_index
 from pt2bugs.case.header import parse_case
 from pt2bugs.cli import main
-from pt2bugs.curate.marks import MARK
+from pt2bugs.curate.placeholders import PLACEHOLDER
 
 SCRIPT = """
 import torch
@@ -48,7 +48,7 @@ def test_each_step_names_the_next(
     with serve_index(build_wheels(tmp_path / "wheels", RELEASES), tmp_path / "index") as index:
         run = step("pt2bugs new 7 --from script.py", *told)
         path = Path("cases/dynamo/pytorch_7.py")
-        path.write_text(path.read_text().replace(MARK, "Because"))
+        path.write_text(path.read_text().replace(PLACEHOLDER, "Because"))
         assert step(f"pt2bugs check --watch {path}") == run == "pt2bugs run pytorch_7 --torch minors"
         bless = step(run, "--index", index)
         check = step(bless)
@@ -57,7 +57,7 @@ def test_each_step_names_the_next(
     # Whether it is the bug that was seen, a person says.
     assert main([*shlex.split(check)[1:], "--no-run"]) == 1
     assert "no line if this is the bug, blocked = true if it keeps the check from it" in capsys.readouterr().out
-    path.write_text("\n".join(line for line in path.read_text().split("\n") if MARK not in line))
+    path.write_text("\n".join(line for line in path.read_text().split("\n") if PLACEHOLDER not in line))
     # A program of the fake torch is none for the torch of this Python.
     assert main([*shlex.split(check)[1:], "--no-run"]) == 0
     case = parse_case(path)

@@ -57,6 +57,7 @@ def test_what_it_holds(wheel: Path) -> None:
     assert "pt2bugs/py.typed" in names
     assert [name for name in names if name.startswith("pt2bugs/_corpus/cases/") and name.endswith(".py")]
     assert "pt2bugs/_corpus/results/matrix.csv" in names
+    assert "pt2bugs/_corpus/docs/evaluation/datasheet.md" in names
     metadata = zipfile.ZipFile(wheel).read(next(name for name in names if name.endswith("/METADATA"))).decode()
     assert "License-Expression: BSD-3-Clause" in metadata
     needs = [line.split(":", 1)[1] for line in metadata.splitlines() if line.startswith("Requires-Dist:")]

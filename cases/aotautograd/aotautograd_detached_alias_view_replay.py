@@ -25,7 +25,7 @@
 # torch = ">=2.7"
 # outcome = "raise"
 # error = "AssertionError"
-# match = 'incorrect out shape after application of ViewMeta'
+# match = 'incorrect out shape after application of ViewMeta sequence: \(2, 3\) \(actual\) vs \(3, 2\)'
 # ///
 """The detached output aliases another output, which itself aliases an intermediate, and AOTAutograd takes
 that other output as the base to regenerate it from. Up to 2.6 the replay got the TensorAlias wrapper of

@@ -7,6 +7,7 @@
 # title = "Sparse gradient of an embedding bag whose output is viewed, with dynamic shapes"
 # component = "aotautograd"
 # symptom = "backend-failure"
+# found-beside = "https://github.com/pytorch/pytorch/issues/150656"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 # demands = { test_embedding_bag_dynamic = ["training", "dynamic-shapes"], test_embedding_bag_static = ["training"] }

@@ -8,6 +8,7 @@
 # title = "squeeze_ of an input and a write to it under dynamic shapes"
 # component = "aotautograd"
 # symptom = "wrong-result"
+# # Since torch 2.1 a graph break at squeeze_ of an input keeps the write out of the graph.
 # same-fix = "aotautograd_input_metadata_mutation"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]

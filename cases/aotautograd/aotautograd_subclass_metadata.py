@@ -8,6 +8,7 @@
 # title = "A wrapper subclass whose metadata changes between calls"
 # component = "aotautograd"
 # symptom = "wrong-result"
+# # More graphs since torch 2.5: the other metadata is compiled again.
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 # demands = ["training", "subclass"]

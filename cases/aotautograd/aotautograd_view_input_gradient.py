@@ -8,6 +8,7 @@
 # title = "In-place update of a view input is lost to the gradient of its base"
 # component = "aotautograd"
 # symptom = "wrong-result"
+# found-beside = "https://github.com/pytorch/pytorch/issues/93363"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 # demands = ["training", "mutation"]

@@ -16,7 +16,7 @@
 # torch = "<2.5"
 # outcome = "wrong"
 # error = "AssertionError"
-# match = 'requires_grad\) is \('
+# match = 'requires_grad\) is \(False, False, False\), eager \(False, True, False\)'
 # ///
 """Under an ambient no_grad AOTAutograd traces for inference, and the two equal additions become one node by
 common subexpression elimination although one was computed with grad enabled. Correct: two tensors, the

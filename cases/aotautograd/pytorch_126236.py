@@ -27,7 +27,7 @@
 # torch = "<2.2"
 # outcome = "wrong"
 # error = "AssertionError"
-# match = 'Mismatched elements: 4 / 4 \([\d.]+%\)\nGreatest absolute difference: 3\.0 '
+# match = 'Mismatched elements: 4 / 4 \([\d.]+%\)\nGreatest absolute difference: 3\.0 at index \(0, 0\)'
 # ///
 """A view of an input keeps the input's first storage when set_() gives the input another one: a later write
 through that view changes the old storage only. Functionalization once kept set_() as a plain metadata change

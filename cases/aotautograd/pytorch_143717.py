@@ -16,7 +16,7 @@
 # torch = "<2.13"
 # outcome = "wrong"
 # error = "AssertionError"
-# match = "in-place true division of int64 accepted"
+# match = 'in-place true division of int64 accepted, gave \[3, 2\]'
 # ///
 """Functionalization turns x.div_(y) into an out-of-place division, whose result is float32, followed by
 copy_ into the input. copy_ casts silently, so the type rule of the in-place op (a float result can't be

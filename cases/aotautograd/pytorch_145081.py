@@ -16,7 +16,7 @@
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.4,<2.7"
 # outcome = "timeout"
-# frame = 'torch/(_functorch/partitioners|fx/node)\.py'
+# frame = 'torch/_functorch/partitioners\.py'
 # ///
 """The min-cut partitioner walks from every candidate for fusion along its fusible users with a heap, and
 put a node on the heap once for each path that leads to it. In a chain where every op has several later

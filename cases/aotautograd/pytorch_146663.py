@@ -17,7 +17,7 @@
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.4,<2.7"
 # outcome = "timeout"
-# frame = 'torch/(_functorch/partitioners|fx/node)\.py'
+# frame = 'torch/_functorch/partitioners\.py'
 # ///
 """Sinkhorn iterations: each step is a logsumexp of the step before. The decomposition gives every step
 several users (maximum, difference, exp, log), so the number of paths through the joint graph multiplies

@@ -23,7 +23,7 @@
 # check = "test_flatten"
 # outcome = "raise"
 # error = "AssertionError"
-# match = "incorrect out shape after application of ViewMeta sequence"
+# match = 'incorrect out shape after application of ViewMeta sequence: \(12,\) \(actual\) vs \(6,\)'
 # ///
 """A write to one of two aliasing inputs makes AOTAutograd merge both into a synthetic base. An output that
 is a view of the merged input keeps the view sequence recorded against that input, but it is replayed on the

@@ -13,7 +13,7 @@
 # [[tool.pt2bugs.bug]]
 # outcome = "wrong"
 # error = "AssertionError"
-# match = "bernoulli accepted the probability"
+# match = 'bernoulli accepted the probability 1\.5$'
 # ///
 """Inductor decomposes bernoulli into a comparison of uniform random numbers with the probabilities. Eager's
 check that each probability lies in [0, 1] is part of the kernel that the decomposition replaces, so 1.5 and

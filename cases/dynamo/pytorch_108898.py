@@ -8,6 +8,7 @@
 # title = "A global function that is replaced is not called where the caller makes a closure"
 # component = "dynamo"
 # symptom = "wrong-result"
+# # More graphs since torch 2.4: the guard on the global is back, and the function is compiled again.
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
 #

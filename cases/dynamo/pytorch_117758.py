@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/117758"
+# same-fix = "pytorch_115750"
 # title = "A forward hook registered after the first compiled call never runs"
 # component = "dynamo"
 # symptom = "wrong-result"

@@ -8,6 +8,7 @@
 # title = "A changed int attribute of a compiled module is ignored"
 # component = "dynamo"
 # symptom = "wrong-result"
+# # More graphs since torch 2.4: the attribute is guarded, and the function is compiled again.
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
 #

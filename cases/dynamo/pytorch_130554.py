@@ -21,7 +21,7 @@
 # torch = ">=2.2,<2.3"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
-# match = "'skip function defaultdict in file"
+# match = "(?s)'skip function defaultdict in file.*groups = defaultdict\\(set\\)"
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.2"

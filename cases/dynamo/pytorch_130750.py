@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.2.2", "numpy", "setuptools"]
+# dependencies = ["torch==2.4.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/130750"
@@ -16,7 +16,7 @@
 # torch = "<2.5"
 # outcome = "wrong"
 # error = "AssertionError"
-# match = "3 calls for one element"
+# match = "^3 calls for one element"
 # ///
 """Dynamo called the function for each element when map was called, and kept a tuple. Python's map is lazy: the
 function runs when an element is taken. Correct: one call for one element taken.

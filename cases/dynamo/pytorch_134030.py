@@ -5,6 +5,7 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/134030"
 # fix = "https://github.com/pytorch/pytorch/pull/141055"
+# same-fix = "pytorch_133879"
 # title = "The body of a generator runs before the context manager that surrounds its first next()"
 # component = "dynamo"
 # symptom = "wrong-result"

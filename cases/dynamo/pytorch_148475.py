@@ -1,9 +1,10 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.9.1", "numpy", "setuptools"]
+# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/148475"
+# fix = "https://github.com/pytorch/pytorch/pull/185776"
 # title = "An error that a tensor operation raises cannot be caught in compiled code"
 # component = "dynamo"
 # symptom = "internal-error"

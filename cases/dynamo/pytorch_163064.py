@@ -8,6 +8,7 @@
 # title = "Compiled, moved to a device, compiled again, called with a CPU input: obscure error or crash"
 # component = "dynamo"
 # symptom = "internal-error"
+# # More graphs since torch 2.12: the cast is seen by the guards, and the module is compiled again.
 # devices = ["cpu", "cuda"]
 # demands = ["training"]
 # compiles = false
@@ -42,7 +43,8 @@
 # torch = "<2.1"
 # outcome = "raise"
 # error = "torch._dynamo.exc.TorchRuntimeError"
-# match = '^\s*from user code:'
+# # Torch 2.0 says no more than the line of the program.
+# match = '^\s*from user code:\n[^\n]+\n\s+return self\.linear\(x\)'
 # frame = 'torch/_dynamo/utils\.py:\d+ get_fake_value'
 #
 # [[tool.pt2bugs.bug]]

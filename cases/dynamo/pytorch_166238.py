@@ -32,7 +32,7 @@
 # torch = ">=2.2,<2.3"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
-# match = "'skip function defaultdict in file"
+# match = "(?s)'skip function defaultdict in file.*defaultdict\\(first\\.default_factory"
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.2"

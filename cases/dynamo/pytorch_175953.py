@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/175953"
+# fix = "https://github.com/pytorch/pytorch/pull/176268"
 # title = "torch.tensor in compiled code ignores torch.set_default_device"
 # component = "dynamo"
 # symptom = "internal-error"
@@ -14,7 +15,7 @@
 # torch = ">=2.6,<2.12"
 # outcome = "raise"
 # error = "torch._dynamo.exc.TorchRuntimeError"
-# match = "found two different devices cpu, meta"
+# match = 'Propagation for aten\.add\.Tensor, found two different devices cpu, meta'
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.2,<2.5"

@@ -8,6 +8,7 @@
 # title = "An attribute of a class that changes between two calls is not guarded"
 # component = "dynamo"
 # symptom = "wrong-result"
+# # More graphs since torch 2.12: the function is compiled again.
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
 #

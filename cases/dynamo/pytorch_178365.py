@@ -7,6 +7,7 @@
 # title = "Default arguments of a function that is an argument are not guarded"
 # component = "dynamo"
 # symptom = "wrong-result"
+# # More graphs since torch 2.12: the defaults are guarded, and the second function is compiled again.
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
 #

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/180179"
+# fix = "https://github.com/pytorch/pytorch/pull/180623"
 # title = "cuda_stream of a side stream is its id"
 # component = "dynamo"
 # symptom = "wrong-result"

@@ -17,7 +17,7 @@
 # torch = ">=2.11,<2.12"
 # outcome = "wrong"
 # error = "AssertionError"
-# match = 'Mismatched elements: 4 / 4 \([\d.]+%\)\nGreatest absolute difference: 3\.0 '
+# match = 'Mismatched elements: 4 / 4 \([\d.]+%\)\nGreatest absolute difference: 3\.0 at index \(0,\)'
 # ///
 """Dynamo returns intermediates of a traced autograd.Function as additional outputs. After an in-place op
 the value before it and the value after it are one tensor, which is then returned twice; setting its

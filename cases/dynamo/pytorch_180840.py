@@ -28,7 +28,7 @@
 # torch = "<2.5"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
-# match = "call_function UserDefinedClassVariable\\("
+# match = 'call_function UserDefinedClassVariable\(.*\) \[(TensorVariable|LazyVariableTracker)\(\)\]'
 # ///
 """A subclass of torch.Tensor is made by Tensor.__new__, which is a C function of the tensors' metaclass. Dynamo follows
 super() to Python functions, and to those C functions it knows; this one it did not, so the constructor breaks the

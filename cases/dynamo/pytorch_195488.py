@@ -16,7 +16,7 @@
 # check = "test_nesting_depth"
 # outcome = "wrong"
 # error = "AssertionError"
-# match = "nesting depth"
+# match = "nesting depth rose by 1$"
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.13"

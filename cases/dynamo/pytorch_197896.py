@@ -16,14 +16,14 @@
 # check = "test_dict"
 # outcome = "wrong"
 # error = "AssertionError"
-# match = "captured container"
+# match = "captured container \\{'calls': 0\\}, in eager \\{'calls': 2\\}"
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.4"
 # check = "test_list"
 # outcome = "wrong"
 # error = "AssertionError"
-# match = "captured container"
+# match = 'captured container \[\], in eager \[3, 3\]'
 # ///
 """An object created while tracing has no source, and the methods looked up on it get none either. The cells
 of such a method's closure are then taken for new containers, local to the trace, and what the method did to

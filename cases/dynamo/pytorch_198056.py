@@ -22,13 +22,13 @@
 # check = "test_square"
 # outcome = "wrong"
 # error = "AssertionError"
-# match = "square of int8 is float64"
+# match = 'square of int8 is float64 \[1\.0, 4\.0, 9\.0\], not int8 \[1, 4, 9\]'
 #
 # [[tool.pt2bugs.bug]]
 # check = "test_any"
 # outcome = "wrong"
 # error = "AssertionError"
-# match = "any of uint8 is uint8"
+# match = "any of uint8 is uint8 1, not bool True"
 # ///
 """torch._numpy, the stand-in that Dynamo traces NumPy calls with, follows torch's rules for result types where
 it has no rule of its own: cumsum accumulates int8 in int8 and overflows, square goes to floating point, any

@@ -7,6 +7,7 @@
 # title = "unflatten of a strict export with a loop over a slice of a ModuleList"
 # component = "export"
 # symptom = "internal-error"
+# found-beside = "https://github.com/pytorch/pytorch/issues/141939"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
 # demands = []

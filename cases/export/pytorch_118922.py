@@ -16,7 +16,7 @@
 # torch = "<2.3"
 # outcome = "raise"
 # error = "Exception"
-# match = "Please convert all Tensors to FakeTensors first"
+# match = 'Please convert all Tensors to FakeTensors first.* Found in aten\.add\.Tensor\(FakeTensor'
 # ///
 """Non-strict export makes fake tensors of parameters, buffers and inputs. A tensor that is a plain attribute of the
 module was left real, and the first op that takes it together with a fake one is refused.

@@ -7,6 +7,7 @@
 # title = "Functionalized, an in-place add of a meta tensor is refused as the out-of-place add"
 # component = "functionalization"
 # symptom = "backend-failure"
+# found-beside = "https://github.com/pytorch/pytorch/issues/166626"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 # demands = ["mutation"]

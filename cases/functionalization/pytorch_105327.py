@@ -32,7 +32,8 @@
 # torch = "<2.1"
 # outcome = "raise"
 # error = "torch._dynamo.exc.TorchRuntimeError"
-# match = '^\s*from user code:'
+# # Torch 2.0 says no more than the line of the program.
+# match = '^\s*from user code:\n[^\n]+\n\s+offsets = torch\.ops\.aten\.lift_fresh_copy'
 # frame = 'torch/_dynamo/utils\.py:\d+ get_fake_value'
 # ///
 """make_fx writes a constant made during tracing as lift_fresh_copy(constant), so a graph that make_fx

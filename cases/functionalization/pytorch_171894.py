@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/171894"
+# fix = "https://github.com/pytorch/pytorch/pull/184970"
 # title = "A pinned constant is copied to pageable memory, which a CUDA graph outlives"
 # component = "functionalization"
 # symptom = "wrong-result"

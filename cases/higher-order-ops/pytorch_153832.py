@@ -7,6 +7,8 @@
 # title = "Export of torch.cond where a branch returns its operand"
 # component = "higher-order-ops"
 # symptom = "internal-error"
+# # The thread: a safety check, until aliasing can be supported in the compiled path.
+# kind = "limitation"
 # devices = ["cpu"]
 # backends = ["eager"]
 # labels = ["control-flow"]

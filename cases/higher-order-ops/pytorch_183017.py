@@ -7,6 +7,9 @@
 # title = "while_loop refuses a carry whose strides the body changes"
 # component = "higher-order-ops"
 # symptom = "internal-error"
+# # The issue is a stride mismatch in the backward of a trained while_loop; this refusal of the forward stands beside it.
+# kind = "limitation"
+# found-beside = "https://github.com/pytorch/pytorch/issues/183017"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 # requires-torch = ">=2.5"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/140220"
+# fix = "https://github.com/pytorch/pytorch/pull/184217"
 # title = "cpp_wrapper with triton.debug_sync_kernel writes Python into C++ code"
 # component = "inductor"
 # symptom = "backend-failure"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/140457"
+# fix = "https://github.com/pytorch/pytorch/pull/161447"
 # title = "An element of a CPU tensor is read by a Triton kernel"
 # component = "inductor"
 # symptom = "backend-failure"

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.15.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/160281"
@@ -13,10 +13,10 @@
 # ///
 """Functions compiled with CUDA graphs share a memory pool. A call that starts a new generation of the tree of
 graphs gives the memory of the former one back, whose outputs are dead by assumption. In g(f(x)) the output of f
-is the input of the very call that frees it. From torch 2.14 on an option, cudagraph_trees_generation_cloning,
-saves such outputs. Correct: x + 2. As reported: RuntimeError, accessing tensor output of CUDAGraphs that has
-been overwritten by a subsequent run. Source: pytorch issue 160281 (also 152887, one function called twice), PR
-184102.
+is the input of the very call that frees it. From torch 2.14 on an option that is off by default,
+cudagraph_trees_generation_cloning (pull request 184102), saves such outputs. Correct: x + 2. As reported:
+RuntimeError, accessing tensor output of CUDAGraphs that has been overwritten by a subsequent run. Source: pytorch
+issue 160281 (also 152887, one function called twice).
 """
 
 import torch

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/163880"
+# fix = "https://github.com/pytorch/pytorch/pull/190936"
 # title = "addmm with out_dtype has no lowering"
 # component = "inductor"
 # symptom = "backend-failure"

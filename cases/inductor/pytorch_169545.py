@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/169545"
+# fix = "https://github.com/pytorch/pytorch/pull/184003"
 # title = "Gradient accumulation under CUDA graphs fails with advice that does not help"
 # component = "inductor"
 # symptom = "internal-error"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/173939"
+# fix = "https://github.com/pytorch/pytorch/pull/174595"
 # title = "Constructors with pin_memory=True return memory that is not pinned"
 # component = "inductor"
 # symptom = "wrong-result"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/176591"
+# fix = "https://github.com/pytorch/pytorch/pull/176849"
 # title = "Foreach updates beside sums of single tensors: an assertion in the scheduler"
 # component = "inductor"
 # symptom = "internal-error"

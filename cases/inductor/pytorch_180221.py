@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/180221"
+# fix = "https://github.com/pytorch/pytorch/pull/180369"
 # title = "cumsum of a sum with a broadcast bias does not compile from 129 elements"
 # component = "inductor"
 # symptom = "backend-failure"

@@ -16,7 +16,7 @@
 # platform = "x86_64"
 # outcome = "crash"
 # signal = "SIGFPE"
-# output = 'Current thread [^\n]+first\):\n  File "[^"\n]+", line \d+ in call\n'
+# output = 'Current thread [^\n]+first\):\n  File "[^"\n]+", line \d+ in call\n(?s:.*) in remainder\n'
 # ///
 """The remainder of an integer division by zero is undefined in C++ and a hardware trap on x86. Eager's kernel
 looks at each divisor first and raises; the kernel Inductor generates uses a bare %, so the process is killed.

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/183901"
+# fix = "https://github.com/pytorch/pytorch/pull/184492"
 # title = "int64 multiples of an arange wrap at 2**31 in a Triton kernel"
 # component = "inductor"
 # symptom = "wrong-result"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/183902"
+# fix = "https://github.com/pytorch/pytorch/pull/183007"
 # title = "index_add of CUDA tensors takes an index on the CPU"
 # component = "inductor"
 # symptom = "missing-error"

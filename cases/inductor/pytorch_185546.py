@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/185546"
+# fix = "https://github.com/pytorch/pytorch/pull/185627"
 # title = "wait_stream is scheduled away from the work it orders under CUDA graphs"
 # component = "inductor"
 # symptom = "internal-error"

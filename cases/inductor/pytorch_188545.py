@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/188545"
+# fix = "https://github.com/pytorch/pytorch/pull/188556"
 # title = "special.bessel_y0 of inf is NaN in eager and 0 in a Triton kernel"
 # component = "inductor"
 # symptom = "wrong-result"

@@ -14,7 +14,7 @@
 # torch = ">=2.2,<2.14"
 # outcome = "wrong"
 # error = "AssertionError"
-# match = "has dtype torch.int64"
+# match = 'cumsum\(dtype=torch\.bfloat16\) has dtype torch\.int64'
 # ///
 """A post-grad pass of Inductor replaces the cumulative sum of a tensor filled with one value by an arange. It
 takes the result's dtype from the filled tensor (int64 for bool) and ignores cumsum's own dtype argument.

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/189895"
+# fix = "https://github.com/pytorch/pytorch/pull/189896"
 # title = "A pad fused into a split reduction loses its fill value"
 # component = "inductor"
 # symptom = "wrong-result"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/192748"
+# fix = "https://github.com/pytorch/pytorch/pull/193294"
 # title = "A state made in a CUDA-graph function and changed in the next call crashes"
 # component = "inductor"
 # symptom = "crash"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/195845"
+# fix = "https://github.com/pytorch/pytorch/pull/196565"
 # title = "A column sum fused with a row maximum adds up rows that do not exist"
 # component = "inductor"
 # symptom = "wrong-result"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/197519"
+# fix = "https://github.com/pytorch/pytorch/pull/197557"
 # title = "The FX graph cache does not tell pinned constants from pageable ones"
 # component = "inductor"
 # symptom = "wrong-result"

@@ -11,22 +11,24 @@ import argparse
 import contextlib
 import difflib
 import importlib
+import io
 import os
-import select
 import shutil
 import signal
+import stat
 import sys
 import textwrap
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from types import ModuleType
-from typing import Any, TextIO
+from typing import Any
 
 from pt2bugs import __version__
 from pt2bugs.commands import NOTHING, OK, USAGE
 from pt2bugs.commands.console import say
-from pt2bugs.errors import NothingSelected, Pt2bugsError
+from pt2bugs.commands.options import add_options, options_of
+from pt2bugs.errors import NothingSelected, Pt2bugsError, install_command
 
 COMMANDS = {
     "list": "what the corpus holds",
@@ -35,11 +37,14 @@ COMMANDS = {
     "merge": "the results of several machines as one, nothing lost",
     "backend": "the traps a torch.compile backend falls into, its own and inherited",
     "bisect": "where each check was broken and fixed",
+    "isolate": "which functions' change fixed a check, or broke it, from two wheels",
+    "hotfix": "a proved fix as a patch for a wheel that one must stay on",
     "compare": "what a move from one release to another fixes and breaks",
     "diff": "what two results folders say differently of the same cells",
     "news": "what broke and what was fixed in the releases measured since a day",
     "matrix": "the matrix in the terminal, or as a picture",
     "export": "data for dashboards",
+    "dataset": "the corpus and its measurements as tables for research",
     "report": "a static page that opens from the file system",
     "corpus": "the corpus as a Markdown page: introduced, fixed, left out",
     "match": "is this traceback a known bug, and which release fixes it",
@@ -53,10 +58,10 @@ COMMANDS = {
 """Name of the module in `pt2bugs.commands`, and its help."""
 
 GROUPS = {
-    "Questions about releases": ("compare", "bisect", "news", "matrix", "match"),
+    "Questions about releases": ("compare", "bisect", "isolate", "hotfix", "news", "matrix", "match"),
     "Measuring": ("run", "diff", "plan", "merge", "envs", "doctor"),
     "A failing program, a backend": ("triage", "backend"),
-    "Data and pages": ("list", "export", "report", "corpus"),
+    "Data and pages": ("list", "export", "dataset", "report", "corpus"),
     "Writing cases": ("new", "check", "bless"),
 }
 """How the overview orders the commands."""
@@ -64,33 +69,25 @@ GROUPS = {
 MEASURING = ("run", "bisect", "compare", "backend")
 """Commands that write the journal while they go."""
 
-SHELLS = ("bash", "zsh", "tcsh")
+SHELLS = ("bash", "zsh", "tcsh", "fish")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code."""
+    """Run a command and return its exit code.
+
+    Args:
+        argv: its words; None for those of the process.
+    """
     argv = sys.argv[1:] if argv is None else list(argv)
-    try:
-        try:
-            status = _run(argv)
-        except SystemExit:
-            _flush()
-            raise
-        _flush()
-    except BrokenPipeError:
-        if not _has_lost_its_reader(sys.stdout):
-            raise
-        # The reader of our output (head, less) has what it wanted.
-        _let_go(sys.stdout, sys.stderr)
-        return OK
-    return status
+    with _readers_may_leave():
+        return _run(argv)
 
 
 def _run(argv: list[str]) -> int:
     with _signals_stop():
         try:
             module, arguments = _parse(argv)
-            return int(module.run(_options_of(module, arguments)))
+            return int(module.run(options_of(module.Options, arguments)))
         except NothingSelected as error:
             say(f"pt2bugs: {error}")
             return NOTHING
@@ -101,7 +98,7 @@ def _run(argv: list[str]) -> int:
             extra = next((extra for extra, modules in _EXTRAS.items() if error.name in modules), None)
             if extra is None:
                 raise
-            say(f"pt2bugs: this needs {error.name}, which is not installed: pip install 'pt2bugs[{extra}]'")
+            say(f"pt2bugs: this needs {error.name}, which is not installed: {install_command(extra)}")
             return USAGE
         except KeyboardInterrupt:
             kept = "; what had finished is in the journal, the same command goes on from there"
@@ -109,34 +106,54 @@ def _run(argv: list[str]) -> int:
             return 130
 
 
-def _flush() -> None:
-    """Write what is left now: at exit a reader that is gone would be an error."""
-    print(end="", flush=True)
+class _Output(io.FileIO):
+    """An output whose reader may leave early, as `head` does: from then on what is written goes nowhere."""
+
+    def write(self, data: Any) -> int:
+        """Write, or drop what nobody reads.
+
+        Args:
+            data: the bytes.
+        """
+        try:
+            return super().write(data) or 0
+        except BrokenPipeError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.fileno())
+            os.close(nowhere)
+            return len(data)
 
 
-def _has_lost_its_reader(stream: TextIO) -> bool:
-    """Whether nobody reads the pipe, socket or terminal of a stream any more; False for any other."""
-    try:
-        descriptor = stream.fileno()
-    except (AttributeError, OSError, ValueError):
-        return False  # a stand-in without a descriptor, or none at all
-    poll = select.poll()
-    poll.register(descriptor, 0)  # a lost reader is told unasked
-    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
-
-
-def _let_go(*streams: TextIO) -> None:
-    """Have what is still to be written go nowhere, where it has lost its reader."""
-    for stream in filter(_has_lost_its_reader, streams):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, stream.fileno())
-        os.close(nowhere)
+@contextlib.contextmanager
+def _readers_may_leave() -> Iterator[None]:
+    """Have a command run to its end, with its exit code, whoever stops reading its output."""
+    with contextlib.ExitStack() as stack:
+        for stream, redirect in (
+            (sys.stdout, contextlib.redirect_stdout),
+            (sys.stderr, contextlib.redirect_stderr),
+        ):
+            try:
+                mode = os.fstat(stream.fileno()).st_mode
+            except (AttributeError, OSError, ValueError):
+                continue  # a stand-in without a descriptor, or none at all
+            if (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)) and isinstance(stream, io.TextIOWrapper):
+                stream.flush()
+                output = io.TextIOWrapper(
+                    io.BufferedWriter(_Output(stream.fileno(), "w", closefd=False)),
+                    stream.encoding,
+                    stream.errors,
+                    line_buffering=bool(stream.line_buffering),
+                    write_through=stream.write_through,
+                )
+                stack.callback(output.flush)
+                stack.enter_context(redirect(output))
+        yield
 
 
 _EXTRAS = {
     "run": ("torch", "uv", "pypi_simple", "requests", "filelock", "pytest"),
     "parquet": ("pyarrow",),
-    "cluster": ("distributed", "dask"),
+    "cluster": ("distributed", "dask", "cryptography"),
 }
 """What a plain install does not bring, by the extra that does."""
 
@@ -159,49 +176,114 @@ def _stop(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def _options_of(module: ModuleType, arguments: argparse.Namespace) -> Any:
-    """The values of the command line as the command takes them."""
-    return module.Options(**{field.name: getattr(arguments, field.name) for field in fields(module.Options)})
-
-
 def _parse(argv: Sequence[str]) -> tuple[ModuleType, argparse.Namespace]:
-    """The module of the command asked for, and its arguments."""
+    """Return the module of the command asked for, and its arguments."""
     parser = argparse.ArgumentParser(prog="pt2bugs", usage="pt2bugs COMMAND ...", add_help=False)
-    asked = argv[0] if argv else ""
-    if asked in ("-h", "--help", ""):
-        print(overview(shutil.get_terminal_size().columns), file=sys.stdout if asked else sys.stderr)
-        raise SystemExit(OK if asked else USAGE)
-    if asked == "--version":
+    command, *rest = argv or [""]
+    if command == "help" and rest:
+        command, rest = rest[0], ["--help"]
+    if command in ("-h", "--help", "help", ""):
+        print(overview(shutil.get_terminal_size().columns), file=sys.stdout if command else sys.stderr)
+        raise SystemExit(OK if command else USAGE)
+    if command in ("-V", "--version"):
         print(f"pt2bugs {__version__}")
         raise SystemExit(OK)
-    if asked == "--print-completion":
-        _print_completion(parser, argv[1:])
+    if command == "--print-completion":
+        _print_completion(parser, rest)
         raise SystemExit(OK)
-    if asked not in COMMANDS:
-        close = difflib.get_close_matches(asked, COMMANDS, n=1)
-        hint = f"; did you mean {close[0]}?" if close else ""
-        parser.error(f"no command {asked!r}{hint} `pt2bugs --help` lists all")
-    sub, module = command_parser(asked)
-    return module, _parse_command(sub, argv[1:])
+    if command not in COMMANDS:
+        parser.error(f"no command {command!r}{_suggestion(command, COMMANDS)} `pt2bugs --help` lists all")
+    sub, module = command_parser(command)
+    return module, _parse_command(sub, module.Options, rest)
 
 
-def command_parser(name: str) -> tuple[argparse.ArgumentParser, ModuleType]:
-    """The parser of a command, and its module."""
+def _suggestion(word: str, words: Iterable[str]) -> str:
+    """Return a hint at the word that was probably meant; empty if none is near."""
+    close = difflib.get_close_matches(word, list(words), n=1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+class Parser(argparse.ArgumentParser):
+    """The parser of a command. Its usage is a line, ``-h`` a screen, ``--help`` everything."""
+
+    def __init__(self, name: str, about: str, options: type, examples: str) -> None:
+        super().__init__(
+            prog=f"pt2bugs {name}",
+            description=about,
+            epilog=examples,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            add_help=False,
+        )
+        add_options(self, options)
+        self.add_argument("-h", dest="help", action=_Brief, nargs=0, help="show the options of this command alone")
+        self.add_argument("--help", action="help", help="show all options, in groups")
+        taken = [action for action in self._actions if action.required or not action.option_strings]
+        words = [
+            f"{action.option_strings[0]} {action.metavar or action.dest.upper()}"
+            if action.option_strings
+            else self._get_formatter()._format_args(action, str(action.metavar))
+            for action in sorted(taken, key=lambda action: not action.option_strings)
+        ]
+        self.usage = " ".join(["%(prog)s", *words, "[OPTION]"])
+
+    def format_brief(self) -> str:
+        """Return the help without the groups that other commands have, too; of those the names of the options."""
+        formatter = self._get_formatter()
+        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
+        formatter.add_text(self.description)
+        shared = []
+        for group in self._action_groups:
+            if group in (self._positionals, self._optionals):
+                formatter.start_section(group.title)
+                formatter.add_arguments(group._group_actions)
+                formatter.end_section()
+            elif group._group_actions:
+                names = [
+                    action.option_strings[-1] if action.option_strings else str(action.metavar)
+                    for action in group._group_actions
+                ]
+                shared.append(f"{group.title}: {', '.join(names)}")
+        width = shutil.get_terminal_size().columns - 2
+        if shared:
+            more = [
+                textwrap.fill(line, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+                for line in shared
+            ]
+            formatter.add_text("\n".join(["more, with --help:", *more]))
+        formatter.add_text(self.epilog)
+        return formatter.format_help()
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        words = list(map(str, action.choices or ()))
+        if words and value not in words:
+            hint = _suggestion(str(value), words) or f" (choose from {', '.join(words)})"
+            raise argparse.ArgumentError(action, f"invalid choice: {value!r}{hint}")
+
+
+class _Brief(argparse.Action):
+    """Prints the short help."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        assert isinstance(parser, Parser)
+        print(parser.format_brief(), end="")
+        raise SystemExit(OK)
+
+
+def command_parser(name: str) -> tuple[Parser, ModuleType]:
+    """Return the parser of a command, and its module.
+
+    Args:
+        name: of the command.
+    """
     module = importlib.import_module(f"pt2bugs.commands.{name}")
     help_ = COMMANDS[name]
     width = shutil.get_terminal_size().columns - 2
-    parser = argparse.ArgumentParser(
-        prog=f"pt2bugs {name}",
-        description=textwrap.fill(help_[0].upper() + help_[1:] + ".", width),
-        epilog=_examples(module, width),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    module.add_arguments(parser)
-    return parser, module
+    about = textwrap.fill(help_[0].upper() + help_[1:] + ".", width)
+    return Parser(name, about, module.Options, _examples(module, width)), module
 
 
 def _examples(module: ModuleType, width: int) -> str:
-    """The examples of a command: pairs of a command line, which is never broken, and what it is for."""
+    """Return the examples of a command: a command line, which is never broken, and what it is for."""
     pairs: Sequence[tuple[str, str]] = getattr(module, "EXAMPLES", ())
     indent = " " * 6
     lines = [
@@ -213,7 +295,11 @@ def _examples(module: ModuleType, width: int) -> str:
 
 
 def overview(width: int) -> str:
-    """Every command by what it is for, within so many columns."""
+    """Return every command by what it is for.
+
+    Args:
+        width: columns of the terminal.
+    """
     known = {name for names in GROUPS.values() for name in names}
     groups = {**GROUPS, "More": tuple(name for name in COMMANDS if name not in known)}
     lines = ["usage: pt2bugs COMMAND ...", ""]
@@ -240,6 +326,9 @@ def _print_completion(parser: argparse.ArgumentParser, arguments: Sequence[str])
     """Print the script with which a shell completes `pt2bugs`."""
     if len(arguments) != 1 or arguments[0] not in SHELLS:
         parser.error(f"--print-completion takes one of {', '.join(SHELLS)}")
+    if arguments[0] == "fish":
+        print("\n".join(_fish()))
+        return
     try:
         import shtab
     except ImportError:
@@ -248,23 +337,51 @@ def _print_completion(parser: argparse.ArgumentParser, arguments: Sequence[str])
     commands = parser.add_subparsers()
     for name, help_ in COMMANDS.items():
         sub = commands.add_parser(name, help=help_)
-        importlib.import_module(f"pt2bugs.commands.{name}").add_arguments(sub)
+        add_options(sub, importlib.import_module(f"pt2bugs.commands.{name}").Options)
         for action in sub._actions:
             if action.dest == "patterns" and shell in _CASES:
                 action.complete = {shell: "_pt2bugs_cases"}  # type: ignore[attr-defined]
     print(shtab.complete(parser, shell, preamble=_CASES))  # type: ignore[arg-type]  # a dict by shell is taken, too
 
 
-def _parse_command(parser: argparse.ArgumentParser, argv: Sequence[str]) -> argparse.Namespace:
-    """As `parse_args`, but cases may stand anywhere: argparse takes those before the first option only."""
-    if parser.get_default("arguments") is not None and "--" in argv:
-        # What stands behind belongs to the program that the command runs.
+def _fish() -> Iterator[str]:
+    """Yield the lines of a completion script for fish, which shtab does not write."""
+
+    def quoted(text: str) -> str:
+        """Return a text as fish reads it between single quotes."""
+        return "'{}'".format(text.replace("\\", "\\\\").replace("'", "\\'"))
+
+    yield "complete -c pt2bugs -f"
+    for name, about in COMMANDS.items():
+        yield f"complete -c pt2bugs -n __fish_use_subcommand -a {name} -d {quoted(about)}"
+        parser, module = command_parser(name)
+        seen = quoted(f"__fish_seen_subcommand_from {name}")
+        for action in parser._actions:
+            words = [
+                f"-l {option[2:]}" if option.startswith("--") else f"-s {option[1:]}"
+                for option in action.option_strings
+            ]
+            choices = f" -a {quoted(' '.join(map(str, action.choices)))}" if action.choices else ""
+            takes = " -r" if words and action.nargs != 0 else ""
+            if words or choices:
+                yield f"complete -c pt2bugs -n {seen} {' '.join(words)}{takes}{choices}"
+        if "patterns" in module.Options.__dataclass_fields__:
+            yield f"complete -c pt2bugs -n {seen} -a '(pt2bugs list 2>/dev/null | string split -f 1 \" \")'"
+
+
+def _parse_command(parser: Parser, options: type, argv: Sequence[str]) -> argparse.Namespace:
+    """Parse as `parse_args` does, but cases may stand anywhere: argparse takes those before the first option only."""
+    behind: Sequence[str] = ()
+    if "arguments" in {option.name for option in fields(options)} and "--" in argv:
         at = argv.index("--")
-        parser.set_defaults(arguments=list(argv[at + 1 :]))
-        argv = argv[:at]
+        argv, behind = argv[:at], argv[at + 1 :]
     arguments, rest = parser.parse_known_args(argv)
-    if rest and (not hasattr(arguments, "patterns") or any(argument.startswith("-") for argument in rest)):
-        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    arguments.arguments = tuple(behind)
+    wrong = [argument for argument in rest if argument.startswith("-") or not hasattr(arguments, "patterns")]
+    if wrong:
+        names = [name for action in parser._actions for name in action.option_strings]
+        hint = _suggestion(wrong[0].partition("=")[0], names)
+        parser.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
     if rest:
         arguments.patterns = [*arguments.patterns, *rest]
     return arguments

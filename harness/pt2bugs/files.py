@@ -20,6 +20,10 @@ class FileError(InputError):
 def write_text(path: Path, text: str) -> None:
     """Write a text file whole or not at all.
 
+    Args:
+        path: of the file.
+        text: of it.
+
     Raises:
         FileError: it cannot be written.
     """
@@ -28,6 +32,10 @@ def write_text(path: Path, text: str) -> None:
 
 def write_bytes(path: Path, data: bytes) -> None:
     """Write a file whole or not at all.
+
+    Args:
+        path: of the file.
+        data: of it.
 
     Raises:
         FileError: it cannot be written.
@@ -40,6 +48,10 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 def append_text(path: Path, text: str) -> None:
     """Add to the end of a text file, which is made if it is not there.
+
+    Args:
+        path: of the file.
+        text: the end.
 
     Raises:
         FileError: it cannot be written.

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Generator
-from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from packaging.version import InvalidVersion, Version
 
+from pt2bugs.envs.extras import installed_torch
 from pt2bugs.errors import Pt2bugsError
 
 if TYPE_CHECKING:
-    from pt2bugs.triage.answer import KnownBugs
+    from pt2bugs.match.known import KnownBugs
 
 TITLE = "pt2bugs"
 
@@ -32,6 +31,11 @@ class Recognizer:
     def pytest_runtest_makereport(
         self, call: pytest.CallInfo[Any]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Name the known bug in the report of a test that failed.
+
+        Args:
+            call: of the test.
+        """
         report = yield
         if report.failed and call.excinfo is not None:
             self._tell(report, call.excinfo.value)
@@ -39,6 +43,7 @@ class Recognizer:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(self) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """Name the known bug in the report of a file that cannot be collected."""
         report = yield
         call = getattr(report, "call", None)
         if report.failed and call is not None and call.excinfo is not None:
@@ -46,6 +51,11 @@ class Recognizer:
         return report
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say why failures were not compared, if they were not.
+
+        Args:
+            terminalreporter: writes it.
+        """
         if self._problem:
             terminalreporter.write_line(f"pt2bugs: failures were not compared with the known bugs: {self._problem}")
 
@@ -60,7 +70,7 @@ class Recognizer:
             report.longrepr = f"{report.longrepr}\n{known}"
 
     def _describe_matches(self, text: str) -> str:
-        """What to say of a failure; empty if it is no known bug."""
+        """Return the known bugs that a failure may be, as text; empty if there is none."""
         if self._problem:
             return ""
         try:
@@ -68,10 +78,10 @@ class Recognizer:
         except Pt2bugsError as problem:
             self._problem = str(problem)
             return ""
-        torch = _installed_torch()
+        torch = installed_torch()
         said = []
-        for one in known.recognize(text, torch):
-            for match in one.matches:
+        for recognized in known.recognize(text, torch):
+            for match in recognized.matches:
                 if match.is_known:
                     told = known.as_dict(match, torch)
                     said.append(
@@ -81,21 +91,15 @@ class Recognizer:
 
 
 def _load() -> KnownBugs:
-    """The known bugs of the corpus that came with the package; imported here, so that a suite that passes pays nothing.
+    """Return the known bugs of the corpus that came with the package.
+
+    Imported here, so that a suite that passes pays nothing.
 
     Raises:
         Pt2bugsError: it cannot be read.
     """
     from pt2bugs.case.corpus import brought
+    from pt2bugs.match.known import KnownBugs
     from pt2bugs.results.matrix import Results
-    from pt2bugs.triage.answer import KnownBugs
 
     return KnownBugs.load(Results(brought("results")), [brought("cases")], lambda _: None)
-
-
-def _installed_torch() -> str:
-    """The public version of the installed torch, which is not imported; empty if there is none."""
-    try:
-        return Version(metadata.version("torch")).public
-    except (metadata.PackageNotFoundError, InvalidVersion):
-        return ""

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib.util
 import os
+import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -16,20 +18,18 @@ from typing import Any, Literal
 import pytest
 from packaging.version import InvalidVersion, Version
 
-from pt2bugs.backends.reach import BackendOverrides, Reach, on_its_device, special_reaches
+from pt2bugs.backends.spec import BackendOverrides, BackendSpec, on_its_device, special_backends
 from pt2bugs.case.cells import Cell, cells_of
 from pt2bugs.case.corpus import Selection, add_unique, is_case_file
 from pt2bugs.case.header import parse_case
 from pt2bugs.case.model import CaseError
 from pt2bugs.case.observation import Observation
-from pt2bugs.case.words import Verdict
-from pt2bugs.engine.client import Engine, EngineSettings
-from pt2bugs.engine.facts import EnvironmentFacts
-from pt2bugs.engine.worker import Worker
+from pt2bugs.case.vocabulary import Verdict
+from pt2bugs.engine.client import Engine, EngineSettings, Worker
+from pt2bugs.engine.environment import EnvironmentFacts
 from pt2bugs.envs.extras import installed_extras
 from pt2bugs.errors import InputError
-from pt2bugs.results.record import Record
-from pt2bugs.results.writer import JournalError, JournalWriter
+from pt2bugs.results.journal import JournalError, JournalWriter, Record
 from pt2bugs.run.measurement import Measurement, MeasureOptions, Measuring, OtherTorchError, new_run_id
 
 # --- options ------------------------------------------------------------------------------------------
@@ -70,7 +70,11 @@ _OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--pt2bugs-device`` and the like; they always exist."""
+    """Add ``--pt2bugs-device`` and the like; they always exist.
+
+    Args:
+        parser: of pytest.
+    """
     group = parser.getgroup("pt2bugs", "PyTorch 2 compiler bugs")
     for name, settings in _OPTIONS:
         group.addoption(f"--pt2bugs-{name}", dest=_destination(name), **settings)
@@ -80,14 +84,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_load_initial_conftests(parser: pytest.Parser) -> Generator[None, object, object]:
-    """The short names, after every conftest.py has had its own options."""
+    """Add the short names, after every conftest.py has had its own options.
+
+    Args:
+        parser: of pytest.
+    """
     result = yield
     add_short_options(parser)
     return result
 
 
 def add_short_options(parser: pytest.Parser) -> None:
-    """``--device`` and the like, where no other plugin has an option of that name."""
+    """Add ``--device`` and the like, where no other plugin has an option of that name.
+
+    Args:
+        parser: of pytest.
+    """
     group = parser.getgroup("pt2bugs", "PyTorch 2 compiler bugs")
     for name, settings in _OPTIONS:
         with contextlib.suppress(ValueError, argparse.ArgumentError):
@@ -104,6 +116,11 @@ def _option(config: pytest.Config, name: str, default: Any) -> Any:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    """Prepare the session; ``--pt2bugs-match`` registers its own plugin.
+
+    Args:
+        config: of pytest.
+    """
     config.stash[_cases] = {}
     config.stash[_warnings] = []
     if config.getoption("pt2bugs_match"):
@@ -113,6 +130,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
+    """Register what runs cells.
+
+    Args:
+        session: of pytest.
+    """
     # Registered late on purpose: the plugin registered last is asked first, before pytest-forked.
     session.config.pluginmanager.register(CellRunner(session), "pt2bugs-runner")
 
@@ -128,6 +150,12 @@ _warnings: pytest.StashKey[list[str]] = pytest.StashKey()
 def pytest_collect_file(
     file_path: Path, parent: pytest.Collector
 ) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Collect a case file, and by nothing else.
+
+    Args:
+        file_path: of any file.
+        parent: its folder.
+    """
     collected = yield
     # A case file named on the command line would be taken for a test module as well.
     is_case = is_case_file(file_path, parent.config.stash[_warnings].append)
@@ -138,6 +166,11 @@ class CaseFile(pytest.File):
     """A case file; its items are the cells that the options ask for."""
 
     def collect(self) -> Iterator[CellItem]:
+        """Yield the cells that the options select.
+
+        Raises:
+            CollectError: the file breaks the contract.
+        """
         config = self.config
         try:
             case = parse_case(self.path)
@@ -147,23 +180,23 @@ class CaseFile(pytest.File):
         filters = (tuple(_option(config, name, ())) for name in ("component", "symptom", "label"))
         if not Selection((), *filters).matches(case):
             return
-        asked = (tuple(_option(config, name, ())) for name in ("device", "backend"))
-        for cell in on_its_device(cells_of(case, *asked), _reaches(config)):
+        places = (tuple(_option(config, name, ())) for name in ("device", "backend"))
+        for cell in on_its_device(cells_of(case, *places), _special_backends(config)):
             item: CellItem = CellItem.from_parent(self, name=cell.name, cell=cell)
             yield item
 
 
-def _reaches(config: pytest.Config) -> dict[str, Reach]:
-    """How the backends asked for are reached, as far as torch does not find them by their name alone."""
+def _special_backends(config: pytest.Config) -> dict[str, BackendSpec]:
+    """Return the specs of the selected backends that torch does not find by their name alone."""
     try:
         overrides = BackendOverrides(imports=tuple(_option(config, "import", ())), device=_option(config, "on", ""))
-        return special_reaches(_option(config, "backend", ()), overrides)
+        return special_backends(_option(config, "backend", ()), overrides)
     except InputError as error:
         raise pytest.UsageError(str(error)) from None
 
 
 class CellItem(pytest.Item):
-    """One check on one device with one backend."""
+    """A check on one device with one backend."""
 
     def __init__(self, *, cell: Cell, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -184,7 +217,7 @@ def _has_pytest_timeout(config: pytest.Config) -> bool:
 
 
 def _timeout_cap(config: pytest.Config) -> float:
-    """The seconds of ``--timeout`` of pytest-timeout: they cap cells as they cap tests."""
+    """Return the seconds of ``--timeout`` of pytest-timeout: they cap cells as they cap tests."""
     if not _has_pytest_timeout(config):
         return float("inf")
     value = config.getoption("timeout", None) or os.environ.get("PYTEST_TIMEOUT") or config.getini("timeout")
@@ -197,19 +230,37 @@ def _timeout_cap(config: pytest.Config) -> float:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Refuse a backend on which no collected case has a cell.
+
+    Args:
+        config: of pytest.
+        items: that were collected.
+
+    Raises:
+        UsageError: there is no such cell.
+    """
     cases = config.stash[_cases].values()
     backends = _option(config, "backend", ())
     if cases and backends and not any(isinstance(item, CellItem) for item in items):
         named = {backend for case in cases for backend in case.backends}
-        asked = " ".join(f"--backend {backend}" for backend in backends)
-        raise pytest.UsageError(f"{asked}: no selected check runs there; headers name {', '.join(sorted(named))}")
+        given = " ".join(f"--backend {backend}" for backend in backends)
+        raise pytest.UsageError(f"{given}: no selected check runs there; headers name {', '.join(sorted(named))}")
 
 
 # --- running ------------------------------------------------------------------------------------------
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> None:
+    """Say once that there is no torch, instead of an error for every cell."""
+    has_cells = any(isinstance(item, CellItem) for item in session.items)
+    if has_cells and not session.config.option.collectonly and importlib.util.find_spec("torch") is None:
+        message = f"no torch in {sys.executable}: install it there; `pt2bugs run --torch 2.13.0` installs its own"
+        raise pytest.exit.Exception(message, returncode=2)
+
+
 class CellRunner:
-    """Measures the items of a session, shows what was seen, and writes the journal."""
+    """Runner of a session's items: it measures them, shows what was seen, and writes the journal."""
 
     def __init__(self, session: pytest.Session) -> None:
         self.session = session
@@ -218,6 +269,8 @@ class CellRunner:
         self.worker: Worker | None = None
         self.journal: JournalWriter | None = None
         self.verdicts: dict[Verdict, int] = {}
+        self.is_rehearsal = any(self.config.getoption(name, False) for name in ("setuponly", "setupplan"))
+        """Cells have no fixtures to set up, so of a rehearsal nothing is left."""
         # Of workers (pytest-xdist) the one process that collects their reports writes.
         self.is_writer = not hasattr(session.config, "workerinput")
         path: Path | None = self._option("journal", None)
@@ -232,9 +285,17 @@ class CellRunner:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
+        """Run the item if it is a cell. Return None for any other.
+
+        Args:
+            item: of the session.
+        """
         if not isinstance(item, CellItem):
             return None
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        if self.is_rehearsal:
+            item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+            return True
         for report in self._run_item(item):
             item.ihook.pytest_runtest_logreport(report=report)
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
@@ -242,6 +303,14 @@ class CellRunner:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Write the journal line of a cell, and count its verdict.
+
+        Args:
+            report: of any item; with xdist, from a worker.
+
+        Raises:
+            Exit: the journal cannot be written.
+        """
         record: Record | None = getattr(report, "pt2bugs", None)
         if record is None or not self.is_writer:
             return
@@ -256,6 +325,7 @@ class CellRunner:
             self.verdicts[verdict] = self.verdicts.get(verdict, 0) + 1
 
     def pytest_sessionfinish(self) -> None:
+        """End the engine, and close the journal."""
         if self.worker is not None:
             self.worker.close()
         if self.measuring is not None:
@@ -265,7 +335,16 @@ class CellRunner:
             self.journal = None
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print the warnings, and how many cells have which verdict.
+
+        Args:
+            terminalreporter: writes it.
+        """
         warnings = self.config.stash[_warnings]
+        if self.is_rehearsal and any(isinstance(item, CellItem) for item in self.session.items):
+            warnings.append("no cell was run: --setup-only and --setup-plan ask for none")
+        if self.verdicts and self.config.getoption("reruns", None):
+            warnings.append("--reruns does nothing for cells; --repeat and --confirm run them again")
         if not self.verdicts and not warnings:
             return
         terminalreporter.write_sep("-", "pt2bugs")
@@ -286,7 +365,7 @@ class CellRunner:
         if self.measuring is None or self.worker is None:
             cells = [item.cell for item in self.session.items if isinstance(item, CellItem)]
             threads = self._option("threads", 1)
-            setups = {name: reach.setup for name, reach in _reaches(self.config).items()}
+            setups = {name: spec.setup for name, spec in _special_backends(self.config).items()}
             settings = EngineSettings(
                 threads=threads,
                 targets=tuple(sorted({(cell.device, cell.backend) for cell in cells})),
@@ -303,25 +382,27 @@ class CellRunner:
                 extras=installed_extras(),
                 setups=setups,
             )
-            self.measuring = Measuring(Engine(settings), options)
+            engine = Engine(settings, self.config.stash[_warnings].append)
+            self.measuring = Measuring(engine, options)
             self.worker = self.measuring.engine.open()
         yield from self.measuring.measure(cell, self.worker)
 
     def _run_item(self, item: CellItem) -> Iterator[pytest.TestReport]:
-        """A report for every run of the cell; the last one has the verdict."""
+        """Yield a report for every run of the cell; the last one has the verdict."""
         verdict = Verdict.ERROR
         try:
-            for one in self._measure(item.cell):
-                verdict = one.judgement.verdict
-                yield self._report(item, one)
+            for measurement in self._measure(item.cell):
+                verdict = measurement.judgement.verdict
+                yield self._report(item, measurement)
         except OtherTorchError as error:
             raise pytest.exit.Exception(str(error), returncode=2) from None
         # Reporters write the properties of a test when it is torn down.
         yield self._teardown_report(item, verdict)
 
-    def _report(self, item: CellItem, one: Measurement) -> pytest.TestReport:
-        """The report pytest shows. A repeat that is not the last one is recorded, and shown as nothing."""
-        verdict, reason, seen = one.judgement.verdict, one.judgement.reason, one.observation
+    def _report(self, item: CellItem, measurement: Measurement) -> pytest.TestReport:
+        """Return the report pytest shows. A repeat that is not the last one is recorded, and shown as nothing."""
+        judgement, seen = measurement.judgement, measurement.observation
+        verdict, reason = judgement.verdict, judgement.reason
         outcome = "passed"
         when: Literal["setup", "call"] = "call"
         wasxfail: str | None = None
@@ -333,9 +414,9 @@ class CellRunner:
         elif verdict is Verdict.ERROR:
             outcome, longrepr, when = "failed", f"error: {reason}\n{seen.output_tail}".strip(), "setup"
         elif verdict is not Verdict.PASS:
-            parts = [f"{verdict}: {reason}", one.text.strip(), _output_section(seen)]
+            parts = [f"{verdict}: {reason}", measurement.text.strip(), _output_section(seen)]
             outcome, longrepr = "failed", "\n\n".join(part for part in parts if part)
-        if not one.final:
+        if not measurement.final:
             outcome, longrepr, when, wasxfail = "passed", None, "setup", None
         report = pytest.TestReport(
             nodeid=item.nodeid,
@@ -350,8 +431,8 @@ class CellRunner:
         if wasxfail is not None:
             report.wasxfail = wasxfail
         # Extra attributes travel with the report, from a pytest-xdist worker to the process that writes.
-        report.pt2bugs = dict(one.record)  # type: ignore[attr-defined]
-        report.pt2bugs_final = one.final  # type: ignore[attr-defined]
+        report.pt2bugs = dict(measurement.record)  # type: ignore[attr-defined]
+        report.pt2bugs_final = measurement.final  # type: ignore[attr-defined]
         return report
 
     def _properties(self, item: CellItem, verdict: Verdict) -> list[tuple[str, object]]:

@@ -12,16 +12,16 @@ from enum import Enum
 from pathlib import Path
 
 from pt2bugs.bisect.accepted import Accepted, accepted_text, entry_for, find_accepted
-from pt2bugs.case.cells import CellName, CheckName
-from pt2bugs.case.words import Outcome
+from pt2bugs.case.cells import CellName
+from pt2bugs.case.failure import Failure
+from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.files import write_text
-from pt2bugs.results.failure import Failure, failure_of
+from pt2bugs.results.journal import Record
 from pt2bugs.results.matrix import public_or_empty
-from pt2bugs.results.record import Record
 
 
 class Change(str, Enum):
-    """How a cell differs from the baseline."""
+    """The ways in which a cell differs from the baseline."""
 
     NEW = "new"
     DIFFERENT = "different"
@@ -46,7 +46,7 @@ class Difference:
         return f"{cell.case}::{cell.check}[{cell.device}-{cell.backend}]"
 
     def as_dict(self) -> dict[str, str]:
-        """The difference for machines."""
+        """Return the difference for machines."""
         return {
             "change": str(self.change),
             **self.cell._asdict(),
@@ -57,7 +57,7 @@ class Difference:
 
     @property
     def summary(self) -> str:
-        """What is different, on one line."""
+        """The difference on one line."""
         seen = self.failure.summary if self.failure else "pass"
         if self.known is None:
             return seen
@@ -67,22 +67,28 @@ class Difference:
 
 
 def differences(baseline: Sequence[Accepted], records: Mapping[CellName, Record], today: date) -> list[Difference]:
-    """Where the lines of these cells are not as the baseline has them; cells that gave no answer are left out."""
-    found = []
+    """Return the cells that are not as the baseline has them; cells that gave no answer are left out.
+
+    Args:
+        baseline: the known failures.
+        records: the line of each cell.
+        today: decides which entries have ended.
+    """
+    changes = []
     for cell, record in sorted(records.items()):
-        failure = failure_of(record)
+        failure = Failure.of(record)
         if failure is None:
             continue
         about = _about(baseline, cell, record)
         covering = find_accepted(about, cell, record)
         if covering is None:
             change = Change.DIFFERENT if about else Change.NEW
-            found.append(Difference(change, cell, about[0] if about else None, failure))
+            changes.append(Difference(change, cell, about[0] if about else None, failure))
         elif covering.has_ended(today):
-            found.append(Difference(Change.EXPIRED, cell, covering, failure))
-    found += [Difference(Change.GONE, cell, entry, None) for entry, cell in _gone(baseline, records)]
+            changes.append(Difference(Change.EXPIRED, cell, covering, failure))
+    changes += [Difference(Change.GONE, cell, entry, None) for entry, cell in _gone(baseline, records)]
     order = list(Change)
-    return sorted(found, key=lambda one: order.index(one.change))
+    return sorted(changes, key=lambda difference: order.index(difference.change))
 
 
 def _about(baseline: Iterable[Accepted], cell: CellName, record: Record) -> list[Accepted]:
@@ -91,23 +97,27 @@ def _about(baseline: Iterable[Accepted], cell: CellName, record: Record) -> list
 
 
 def _gone(baseline: Iterable[Accepted], records: Mapping[CellName, Record]) -> list[tuple[Accepted, CellName]]:
-    """Entries of which every cell that gave an answer passes, each with the first of these cells."""
-    found = []
+    """Return the entries of which every cell that gave an answer passes, each with the first of these cells."""
+    gone = []
     for entry in baseline:
         about = [cell for cell, record in sorted(records.items()) if _about([entry], cell, record)]
         passing = [cell for cell in about if records[cell]["outcome"] == Outcome.PASS]
-        if passing and not any(failure_of(records[cell]) for cell in about):
-            found.append((entry, passing[0]))
-    return found
+        if passing and not any(Failure.of(records[cell]) for cell in about):
+            gone.append((entry, passing[0]))
+    return gone
 
 
 def updated(baseline: Sequence[Accepted], records: Mapping[CellName, Record]) -> list[Accepted]:
-    """The baseline with what was seen: entries that still cover a failure stay as they are, with reason and end date.
+    """Return the baseline with what was seen. Entries that still cover a failure stay, with reason and end date.
 
     Entries of cells that gave no answer or were not run stay, too.
+
+    Args:
+        baseline: the known failures.
+        records: the line of each cell.
     """
     gone = {id(entry) for entry, _ in _gone(baseline, records)}
-    failing = {cell: record for cell, record in records.items() if failure_of(record)}
+    failing = {cell: record for cell, record in records.items() if Failure.of(record)}
     kept = []
     for entry in baseline:
         about = [(cell, record) for cell, record in failing.items() if _about([entry], cell, record)]
@@ -121,6 +131,10 @@ def updated(baseline: Sequence[Accepted], records: Mapping[CellName, Record]) ->
 def write_baseline(path: Path, entries: Iterable[Accepted]) -> None:
     """Write the entries, sorted by cell.
 
+    Args:
+        path: the file.
+        entries: the known failures.
+
     Raises:
         FileError: it cannot be written.
     """
@@ -133,32 +147,6 @@ def write_baseline(path: Path, entries: Iterable[Accepted]) -> None:
     write_text(path, text + accepted_text(sorted(entries, key=cell_order)))
 
 
-def as_text(found: Iterable[Difference]) -> str:
-    """One line for each difference."""
-    return "\n".join(f"{one.change}: {one.name}  {one.summary}" for one in found)
-
-
-def as_markdown(found: Iterable[Difference], paths: Mapping[str, str]) -> str:
-    """A table; `paths` are the addresses of the issues by case."""
-    rows = ["| change | cell | seen |", "| --- | --- | --- |"]
-    for one in found:
-        summary = one.summary.replace("|", "\\|").replace("<", "&lt;")
-        issue = paths.get(one.cell.case, "")
-        rows.append(f"| {one.change} | [{one.name.replace('[', '(').replace(']', ')')}]({issue}) | {summary} |")
-    return "\n".join(rows)
-
-
-def as_annotations(found: Iterable[Difference], locations: Mapping[CheckName, tuple[str, int]]) -> str:
-    """Workflow commands of GitHub; `locations` are file and line by case and check."""
-    lines = []
-    for one in found:
-        path, line = locations.get(one.cell.which_check, ("", 1))
-        kind = "warning" if one.change is Change.GONE else "error"
-        title = _escape(f"{one.change}: {one.name}", value=True)
-        lines.append(f"::{kind} file={_escape(path, value=True)},line={line},title={title}::{_escape(one.summary)}")
-    return "\n".join(lines)
-
-
-def _escape(text: str, *, value: bool = False) -> str:
-    text = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-    return text.replace(":", "%3A").replace(",", "%2C") if value else text
+def as_text(differences: Iterable[Difference]) -> str:
+    """Return one line for each difference."""
+    return "\n".join(f"{difference.change}: {difference.name}  {difference.summary}" for difference in differences)

@@ -1,4 +1,4 @@
-"""What the results have of the backends that no header names: of each an answer per cell, without running anything."""
+"""Answers about the backends that no header names, from the results alone."""
 
 from __future__ import annotations
 
@@ -9,29 +9,18 @@ from functools import cached_property
 
 from packaging.version import Version
 
-from pt2bugs.backends.known import REFERENCES, KnownBackend, known_backends
-from pt2bugs.backends.reach import on_its_device, reach_of
-from pt2bugs.backends.references import compared_with
-from pt2bugs.backends.report import (
-    Answer,
-    Group,
-    answer_for,
-    by_component,
-    by_demand,
-    counts,
-    of_group,
-    reference_lines,
-)
+from pt2bugs.backends.answers import Answer, Group, answers_for, by_component, by_demand, counts, of_group
+from pt2bugs.backends.references import REFERENCES, reference_cells
+from pt2bugs.backends.spec import KnownBackend, backend_spec, known_backends, on_its_device
 from pt2bugs.case.cells import NOT_CLAIMED, cells_of
 from pt2bugs.case.model import Case
-from pt2bugs.case.words import Outcome
-from pt2bugs.results.journal import Warn
+from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.results.journal import Record, Warn
 from pt2bugs.results.matrix import CellKey, Results, is_own
-from pt2bugs.results.record import Record
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredBackend:
     """A backend on the newest torch that it was measured with.
 
     `torch` is the public version, `build` the one that was imported, `extras` what was installed beside it.
@@ -51,7 +40,7 @@ class Measured:
 
     @cached_property
     def counts(self) -> dict[str, int]:
-        """How many cells each group has."""
+        """The number of cells of each group."""
         return counts(self.answers)
 
     @property
@@ -60,17 +49,25 @@ class Measured:
         return [("component", by_component(self.answers)), ("demand", by_demand(self.answers))]
 
     def of_group(self, group: Group) -> list[Answer]:
-        """The answers of a group, those that inductor shares at the end."""
+        """Return the answers of a group, as `answers.of_group` orders them."""
         return of_group(self.answers, group)
 
     @property
     def day(self) -> str:
         """The day of the newest of its lines, ISO 8601."""
-        return max((one.record["started"] for one in self.answers if one.record), default="")[:10]
+        return max((answer.record["started"] for answer in self.answers if answer.record), default="")[:10]
 
 
-def measured_backends(results: Results, corpus: Sequence[Case], cases: Sequence[Case], warn: Warn) -> list[Measured]:
-    """The backends that have a results folder of their own, `REFERENCES` left aside, with answers for `cases`.
+def measured_backends(
+    results: Results, corpus: Sequence[Case], cases: Sequence[Case], warn: Warn
+) -> list[MeasuredBackend]:
+    """Return the backends that have a results folder of their own, but `REFERENCES`, with answers for some cases.
+
+    Args:
+        results: the results folder.
+        corpus: all cases; they decide which lines are the corpus's own.
+        cases: the cases that answers are asked for.
+        warn: takes warnings about the journal.
 
     Raises:
         JournalError: a journal cannot be read.
@@ -82,36 +79,33 @@ def measured_backends(results: Results, corpus: Sequence[Case], cases: Sequence[
     known = {case.id: case for case in corpus}
     foreign = (key for key, record in lines.items() if key.torch and not is_own(record, known.get(key.case)))
     names = sorted({key.backend for key in foreign} - set(REFERENCES))
-    found = [_measured(name, lines, cases) for name in names]
-    return [one for one in found if one is not None]
+    return [backend for name in names if (backend := _measured(name, lines, cases)) is not None]
 
 
-def _measured(name: str, lines: Mapping[CellKey, Record], cases: Sequence[Case]) -> Measured | None:
-    reach = reach_of(name)
-    cells = on_its_device((cell for case in cases for cell in cells_of(case, (), (name,))), {name: reach})
+def _measured(name: str, lines: Mapping[CellKey, Record], cases: Sequence[Case]) -> MeasuredBackend | None:
+    spec = backend_spec(name)
+    cells = on_its_device((cell for case in cases for cell in cells_of(case, (), (name,))), {name: spec})
     cell_keys = {cell.key for cell in cells}
     environments = Counter(key.environment for key in lines if key.cell in cell_keys and key.torch)
     if not environments:
         return None
     # The newest torch; of several environments of it the one with most answers.
-    newest = max(environments, key=lambda one: (Version(one.torch), environments[one], one))
+    newest = max(environments, key=lambda place: (Version(place.torch), environments[place], place))
     there = {cell.key: lines.get(CellKey(*cell.key, *newest)) for cell in cells}
-    compared = compared_with(reach, cases)
-    references = [
-        *(lines.get(CellKey(*cell.key, *newest._replace(extras=""))) for cell in compared.plain),
-        *(lines.get(CellKey(*cell.key, *newest)) for cell in compared.beside),
-    ]
-    others = reference_lines(record for record in references if record and record["verdict"] != "error")
     records = [record for record in there.values() if record]
-    not_claimed = {*reach.setup.not_claimed, *(word for record in records for word in _not_claimed(record))}
-    answers = [
-        answer_for(cell, there[cell.key], others.get(cell.key.which_check, {}), sorted(not_claimed)) for cell in cells
+    beside = reference_cells(spec, cases)
+    references = [
+        *(lines.get(CellKey(*cell.key, *newest._replace(extras=""))) for cell in beside.plain),
+        *(lines.get(CellKey(*cell.key, *newest)) for cell in beside.beside),
     ]
-    return Measured(name, newest.torch, records[0]["torch"], newest.python, tuple(records[0]["extras"]), answers)
+    not_claimed = {*spec.setup.not_claimed, *(demand for record in records for demand in _not_claimed(record))}
+    answers = answers_for(cells, lambda cell: there[cell.key], references, sorted(not_claimed))
+    extras = tuple(records[0]["extras"])
+    return MeasuredBackend(name, newest.torch, records[0]["torch"], newest.python, extras, answers)
 
 
 def _not_claimed(record: Record) -> list[str]:
-    """What the backend did not claim to do when the line was written."""
+    """Return the demands that the backend did not claim to meet when the line was written."""
     if record["outcome"] != Outcome.SKIP or not record["message"].startswith(NOT_CLAIMED):
         return []
     return record["message"].removeprefix(NOT_CLAIMED).split(", ")

@@ -3,7 +3,8 @@
 A TOML file with one ``[[accepted]]`` table per failure. Keys: `case` and `outcome` are required; `check`, `device`,
 `backend` and `torch` (a PEP 440 specifier set) say where, left out they mean everywhere; `error`, `match`, `frame`,
 `output` and `signal` say what it looks like, as in a bug entry of a case file, and `message` is the telling line
-of the message with ``N`` for every number, as `--update-baseline` writes it. `reason` says why; `until` (a date) is the
+of the message with ``N`` for every number, `backend-frame` the innermost frame outside torch of a hang or a crash, both
+as `--update-baseline` writes them. `reason` says why; `until` (a date) is the
 last day, and an entry without it counts for ever. A failure that does not look like this is not the accepted one.
 """
 
@@ -17,17 +18,18 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+import tomlkit
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from pt2bugs.case.cells import CellName
-from pt2bugs.case.expectation import has_identity
+from pt2bugs.case.failure import Failure, documents
 from pt2bugs.case.model import Bug
 from pt2bugs.case.observation import Observation
-from pt2bugs.case.patterns import PatternTimeout
-from pt2bugs.case.words import FAILURES, Outcome
+from pt2bugs.case.patterns import NOT_A_PATTERN, PatternTimeout, compiled
+from pt2bugs.case.stack_dump import frame_outside_torch
+from pt2bugs.case.vocabulary import FAILURES, Outcome
 from pt2bugs.errors import InputError
-from pt2bugs.results.failure import failure_of
+from pt2bugs.results.journal import Record
 from pt2bugs.results.matrix import public_or_empty
-from pt2bugs.results.record import Record
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -48,7 +50,8 @@ class AcceptedError(InputError):
 class Accepted:
     """One accepted failure: `bug` has its identity and where it applies, `until` is the last day (None: for ever).
 
-    `message` is the telling line without numbers, as `Failure` has it; empty stands for any.
+    `message` is the telling line without numbers, as `Failure` has it; `backend_frame` file and function of the
+    innermost frame outside torch. Either may be empty, which stands for any.
     """
 
     case: str
@@ -56,26 +59,39 @@ class Accepted:
     reason: str = ""
     until: date | None = None
     message: str = ""
+    backend_frame: str = ""
 
     def speaks_of(self, cell: CellName, torch: str) -> bool:
-        """Whether it is about this cell in that release (a public version), whatever was seen there."""
+        """Return whether it is about a cell in a release, whatever was seen there.
+
+        Args:
+            cell: which one.
+            torch: a public version.
+        """
         bug = self.bug
         pairs = zip((self.case, bug.check, bug.device, bug.backend), cell, strict=True)
         return all(named in (None, there) for named, there in pairs) and bug.torch.contains(torch, prereleases=True)
 
     def covers(self, cell: CellName, record: Record) -> bool:
-        """Whether the line of the cell shows the accepted failure, end date aside."""
+        """Return whether the line of a cell shows the accepted failure, end date aside.
+
+        Args:
+            cell: which one.
+            record: its line.
+        """
         if not self.speaks_of(cell, public_or_empty(record["torch"]) or "0"):
             return False
-        failure = failure_of(record)
+        failure = Failure.of(record)
         if failure is None or (self.message and self.message != failure.message):
+            return False
+        if self.backend_frame not in ("", _backend_frame(record)):
             return False
         bug = self.bug
         if bug.error is not None and bug.error in (failure.error, record["error_type"].rpartition(".")[2]):
             # Written bare, or the exception inside one that only says which backend raised it.
             bug = replace(bug, error=None)
         try:
-            return has_identity(bug, Observation.from_dict(record))
+            return documents(bug, Observation.from_dict(record))
         except PatternTimeout:
             return False
 
@@ -85,7 +101,8 @@ class Accepted:
     @property
     def identity(self) -> str:
         """What the failure looks like, on one line."""
-        return f"{self.bug.identity}: {self.message}" if self.message else self.bug.identity
+        told = f"{self.bug.identity}: {self.message}" if self.message else self.bug.identity
+        return f"{told} in {self.backend_frame}" if self.backend_frame else told
 
     @property
     def summary(self) -> str:
@@ -99,28 +116,46 @@ class Accepted:
 
 
 def find_accepted(entries: Iterable[Accepted], cell: CellName, record: Record) -> Accepted | None:
-    """The entry that covers a failure; of several the one that holds longest."""
-    found = [entry for entry in entries if entry.covers(cell, record)]
-    return max(found, key=lambda entry: entry.until or date.max, default=None)
+    """Return the entry that covers a failure; of several the one that holds longest.
+
+    Args:
+        entries: of a file.
+        cell: that failed.
+        record: its line.
+    """
+    covering = [entry for entry in entries if entry.covers(cell, record)]
+    return max(covering, key=lambda entry: entry.until or date.max, default=None)
 
 
 def entry_for(cell: CellName, record: Record, reason: str = "") -> Accepted:
-    """An entry for exactly this failure of that cell, in every release.
+    """Return an entry for exactly this failure of that cell, in every release.
+
+    Args:
+        cell: that failed.
+        record: its line.
+        reason: why it is accepted.
 
     Raises:
         ValueError: the line shows no failure.
     """
-    failure = failure_of(record)
+    failure = Failure.of(record)
     if failure is None:
         raise ValueError(f"{cell.case}::{cell.check} did not fail")
     case, check, device, backend = cell
     bug = Bug(Outcome(failure.outcome), check=check, device=device, backend=backend)
     bug = replace(bug, error=failure.error or None, signal=failure.signal or None)
-    return Accepted(case, bug, reason, message=failure.message)
+    return Accepted(case, bug, reason, message=failure.message, backend_frame=_backend_frame(record))
+
+
+def _backend_frame(record: Record) -> str:
+    return re.sub(r":\d+ ", " ", frame_outside_torch(record["output_tail"], record["case"]))
 
 
 def load_accepted(path: Path) -> list[Accepted]:
-    """The entries of a file.
+    """Return the entries of a file.
+
+    Args:
+        path: of the file.
 
     Raises:
         AcceptedError: it cannot be read, or breaks the format.
@@ -137,9 +172,9 @@ def load_accepted(path: Path) -> list[Accepted]:
         raise AcceptedError(f"{path}: accepted must be written as [[accepted]] entries")
     entries = []
     for number, table in enumerate(tables, 1):
-        found = list(_problems(table))
-        problems += [f"entry {number}: {problem}" for problem in found]
-        if not found:
+        wrong = list(_problems(table))
+        problems += [f"entry {number}: {problem}" for problem in wrong]
+        if not wrong:
             entries.append(_entry(table))
     if problems:
         raise AcceptedError("\n".join(f"{path}: {problem}" for problem in problems))
@@ -147,11 +182,15 @@ def load_accepted(path: Path) -> list[Accepted]:
 
 
 def accepted_text(entries: Sequence[Accepted]) -> str:
-    """A file of these entries, which `load_accepted` reads."""
-    parts = []
+    """Return a file of these entries, which `load_accepted` reads.
+
+    Args:
+        entries: the entries in their order.
+    """
+    tables = []
     for entry in entries:
         bug = entry.bug
-        table: dict[str, str | None] = {
+        table = {
             "case": entry.case,
             "check": bug.check,
             "device": bug.device,
@@ -160,23 +199,19 @@ def accepted_text(entries: Sequence[Accepted]) -> str:
             "outcome": str(bug.outcome),
             **{key: getattr(bug, key) for key in _IDENTITY},
             "message": entry.message or None,
+            "backend-frame": entry.backend_frame or None,
             "reason": entry.reason or None,
         }
-        lines = [f"{key} = {_toml(value)}" for key, value in table.items() if value is not None]
-        end = [f"until = {entry.until.isoformat()}"] if entry.until else []
-        parts.append("\n".join(["[[accepted]]", *lines, *end, ""]))
-    return "\n".join(parts)
+        # A lone surrogate, which a line of the journal can hold, has no UTF-8.
+        texts = {key: text.encode("utf-8", "replace").decode() for key, text in table.items() if text is not None}
+        tables.append({**texts, "until": entry.until} if entry.until else texts)
+    return tomlkit.dumps({"accepted": tables}) if tables else ""
 
 
 _IDENTITY = ("error", "match", "frame", "output", "signal")
 _WHERE = ("check", "device", "backend", "torch")
 _REQUIRED = ("case", "outcome")
-_KEYS = (*_REQUIRED, *_WHERE, *_IDENTITY, "message", "reason", "until")
-
-
-def _toml(text: str) -> str:
-    escaped = "".join(f"\\{c}" if c in '"\\' else c if c.isprintable() else f"\\U{ord(c):08x}" for c in text)
-    return f'"{escaped}"'
+_KEYS = (*_REQUIRED, *_WHERE, *_IDENTITY, "message", "backend-frame", "reason", "until")
 
 
 def _problems(table: dict[str, Any]) -> Iterable[str]:
@@ -196,8 +231,8 @@ def _problems(table: dict[str, Any]) -> Iterable[str]:
     for key in ("match", "frame", "output"):
         if isinstance(table.get(key), str):
             try:
-                re.compile(table[key])
-            except (re.error, OverflowError, RecursionError) as error:
+                compiled(table[key])
+            except NOT_A_PATTERN as error:
                 yield f"{key} is not a regular expression: {error}"
     if isinstance(table.get("torch"), str):
         try:
@@ -209,4 +244,5 @@ def _problems(table: dict[str, Any]) -> Iterable[str]:
 def _entry(table: dict[str, Any]) -> Accepted:
     where: dict[str, Any] = {key: table.get(key) for key in ("check", "device", "backend", *_IDENTITY)}
     bug = replace(Bug(Outcome(table["outcome"]), torch=SpecifierSet(table.get("torch", ""))), **where)
-    return Accepted(table["case"], bug, table.get("reason", ""), table.get("until"), table.get("message", ""))
+    told = {"message": table.get("message", ""), "backend_frame": table.get("backend-frame", "")}
+    return Accepted(table["case"], bug, table.get("reason", ""), table.get("until"), **told)

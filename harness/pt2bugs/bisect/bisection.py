@@ -8,22 +8,23 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 
-from pt2bugs.bisect.evidence import (
+from pt2bugs.bisect.search import Search, choose, cost_alone, takes_part
+from pt2bugs.case.cells import Cell
+from pt2bugs.case.expectation import cannot_say_here, expects_bug
+from pt2bugs.envs.store import Store
+from pt2bugs.results.history import (
     CONFIDENCE,
     FLAKY_REPEATS,
-    Evidence,
     Finding,
-    cannot_say_here,
+    Histories,
+    State,
+    Transition,
     clean_confidence,
-    expects_bug,
     sighting_rate,
 )
-from pt2bugs.bisect.search import Search, State, Transition, choose, cost_alone, takes_part
-from pt2bugs.case.cells import Cell
-from pt2bugs.envs.store import Store
 from pt2bugs.results.matrix import Results
+from pt2bugs.run.plan import RunOptions, Target, Work
 from pt2bugs.run.runner import NewRunner, Progress, Runner
-from pt2bugs.run.schedule import RunOptions, Target, Work
 
 CONFIRMATIONS = 3
 """How often it goes back to a release for more clean runs."""
@@ -32,7 +33,7 @@ MAX_RUNS = 60
 
 
 @dataclass
-class CheckHistory:
+class BisectedCheck:
     """One check on one device and backend over the releases of the range.
 
     `search` has the releases that may say something; `unusable` the others, each with the reason, among them
@@ -50,7 +51,11 @@ class CheckHistory:
         return self.cell.case.flaky or any(finding.is_flaky for finding in self.findings.values())
 
     def confidence(self, transition: Transition[str]) -> float | None:
-        """How sure it is that the clean side of a flaky check's transition has no bug; None if not flaky."""
+        """Return how sure it is that the clean side of a transition has no bug; None if the check is not flaky.
+
+        Args:
+            transition: of the search.
+        """
         return clean_confidence(self._buggy, self.findings[clean_side(transition)]) if self.is_flaky else None
 
     @property
@@ -58,7 +63,11 @@ class CheckHistory:
         return [finding for finding in self.findings.values() if finding.state is State.BUG]
 
     def clean_runs_owed(self, transition: Transition[str]) -> int:
-        """How many more runs the clean side needs until the transition can be trusted; 0 if no more help."""
+        """Return how many more runs the clean side needs until a transition can be trusted; 0 if no more help.
+
+        Args:
+            transition: of the search.
+        """
         confidence = self.confidence(transition)
         if confidence is None or confidence >= CONFIDENCE:
             return 0
@@ -111,7 +120,7 @@ class Bisection:
         targets: the environment of each release of the range, oldest first; a text instead of one says
             why there is none.
         results: where what is run is recorded.
-        evidence: what its journal says.
+        journal: what it says.
         thorough: run every release.
     """
 
@@ -120,11 +129,11 @@ class Bisection:
         cells: Sequence[Cell],
         targets: Mapping[str, Target | str],
         results: Results,
-        evidence: Evidence,
+        journal: Histories,
         *,
         thorough: bool = False,
     ) -> None:
-        self.targets, self.results, self.evidence, self.thorough = targets, results, evidence, thorough
+        self.targets, self.results, self.journal, self.thorough = targets, results, journal, thorough
         self.cost = Cost()
         self._failures: dict[str, str] = {}
         self._confirmed: Counter[str] = Counter()
@@ -133,7 +142,7 @@ class Bisection:
         for history in self.histories:
             history.known = dict(history.search.states)
 
-    def _history(self, cell: Cell) -> CheckHistory:
+    def _history(self, cell: Cell) -> BisectedCheck:
         unusable, expected = {}, {}
         for release, target in self.targets.items():
             if isinstance(target, str):
@@ -143,15 +152,16 @@ class Bisection:
             # What the header rules out costs no environment; a thorough search trusts it in nothing.
             if not self.thorough and (reason := cannot_say_here(cell, release, target.key.python)):
                 unusable[release] = reason
-        return CheckHistory(cell, Search(list(self.targets), expected, self.thorough), unusable=unusable)
+        return BisectedCheck(cell, Search(list(self.targets), expected, self.thorough), unusable=unusable)
 
     def _take_over(self) -> None:
         """Take over what the journal says now."""
         for history in self.histories:
             states = history.search.states
-            for release, target in self.targets.items():
-                extras = () if isinstance(target, str) else target.key.extras
-                finding = self.evidence.find(history.cell, release, extras)
+            extras_of = {r: () if isinstance(target, str) else target.key.extras for r, target in self.targets.items()}
+            rows = {extras: self.journal.of(history.cell, extras) for extras in set(extras_of.values())}
+            for release, extras in extras_of.items():
+                finding = rows[extras].finding(release)
                 tried = release in states or release in self._failures
                 if finding is not None and (tried or finding.suffices):
                     history.findings[release] = finding
@@ -194,7 +204,7 @@ class Bisection:
             self.cost.alone = sum(cost_alone(history.search, history.known) for history in self.histories)
 
     def _unsure(self) -> list[str]:
-        """A release at the clean side of a flaky check's transition that needs more runs, if there is one."""
+        """Return a release at the clean side of a flaky check's transition that needs more runs, if there is one."""
         for history in self.histories:
             for transition in history.search.transitions():
                 side = clean_side(transition)
@@ -209,7 +219,7 @@ class Bisection:
     ) -> None:
         # By the number of repeats: flaky checks need some, and more on the clean side of a transition.
         batches: dict[int, list[Work]] = {}
-        asked: list[tuple[CheckHistory, str]] = []
+        probed: list[tuple[BisectedCheck, str]] = []
         for release in chosen:
             target = self.targets[release]
             if not isinstance(target, Target):
@@ -218,7 +228,7 @@ class Bisection:
             for history in self.histories:
                 if repeats := self._repeats(history, release, options.repeat):
                     owed.setdefault(repeats, []).append(history.cell)
-                    asked.append((history, release))
+                    probed.append((history, release))
             for repeats, cells in owed.items():
                 batches.setdefault(repeats, []).append(Work(target, cells))
             if release not in self.cost.visited:
@@ -226,16 +236,16 @@ class Bisection:
                 self.cost.installed += target.python is None and store.find(target.key) is None
             self.cost.cells += sum(len(cells) for cells in owed.values())
         for repeats, work in sorted(batches.items()):
-            runner = new_runner(self.results, store, replace(options, repeat=repeats), progress, self.evidence.add)
-            for one in runner.run(work):
-                if one.failure:
-                    self._failures[one.target.key.torch] = one.failure
-        for history, release in asked:
+            runner = new_runner(self.results, store, replace(options, repeat=repeats), progress, self.journal.add)
+            for part in runner.run(work):
+                if part.failure:
+                    self._failures[part.target.key.torch] = part.failure
+        for history, release in probed:
             history.search.states.setdefault(release, State.UNKNOWN)
         self._take_over()
 
-    def _repeats(self, history: CheckHistory, release: str, repeat: int) -> int:
-        """How often to run a check in a release that was chosen; 0 for not at all."""
+    def _repeats(self, history: BisectedCheck, release: str, repeat: int) -> int:
+        """Return how often to run a check in a release that was chosen; 0 for not at all."""
         if takes_part(history.search, release):
             return max(repeat, FLAKY_REPEATS) if history.is_flaky else repeat
         owed = [
@@ -261,6 +271,10 @@ class Bisection:
 
 
 def window(transition: Transition[str]) -> str:
-    """The transition in words: ``fixed between torch 2.9.1 and 2.10.0``."""
+    """Return a transition in words: ``fixed between torch 2.9.1 and 2.10.0``.
+
+    Args:
+        transition: of a search.
+    """
     word = "introduced" if transition.introduced else "fixed"
     return f"{word} between torch {transition.before} and {transition.after}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from enum import Enum
@@ -10,12 +10,12 @@ from functools import cached_property
 from typing import Any
 
 from pt2bugs.bisect.accepted import Accepted, find_accepted
-from pt2bugs.bisect.evidence import CONFIDENCE, Finding, clean_confidence
-from pt2bugs.bisect.search import State
 from pt2bugs.case.cells import Cell
+from pt2bugs.case.failure import Failure, Level
 from pt2bugs.case.model import Case
 from pt2bugs.case.observation import Observation
-from pt2bugs.case.words import FAILURES, Verdict
+from pt2bugs.case.vocabulary import FAILURES, Verdict
+from pt2bugs.results.history import CONFIDENCE, Finding, State, clean_confidence
 
 
 class Change(str, Enum):
@@ -42,7 +42,11 @@ class Health(str, Enum):
 
 
 def health_of(finding: Finding | None) -> Health:
-    """What a release does with a check, by the journal; unknown where it has no answer."""
+    """Return what a release does with a check, by the journal; unknown where it has no answer.
+
+    Args:
+        finding: of the release.
+    """
     if finding is None:
         return Health.UNKNOWN
     if finding.state is not State.UNKNOWN:
@@ -87,6 +91,8 @@ class Difference:
             "backend": self.cell.backend,
             "issue": self.cell.case.issue,
             "title": self.cell.case.title,
+            "component": self.cell.case.component,
+            "symptom": self.cell.case.symptom,
             "change": str(self.change),
             "why": self.why,
             "before": _facts(self.before),
@@ -114,44 +120,72 @@ class Comparison:
     @cached_property
     def _covered(self) -> dict[Difference, Accepted]:
         """The entry of each broken check that has one, ended or not."""
-        found = {}
-        for one in self.differences:
-            if one.change is Change.BROKEN and one.after is not None:
-                entry = find_accepted(self.entries, one.cell.key, one.after.record)
+        covered = {}
+        for difference in self.differences:
+            if difference.change is Change.BROKEN and difference.after is not None:
+                entry = find_accepted(self.entries, difference.cell.key, difference.after.record)
                 if entry is not None:
-                    found[one] = entry
-        return found
+                    covered[difference] = entry
+        return covered
 
     @property
     def accepted(self) -> dict[Difference, Accepted]:
         """Broken checks that are accepted today."""
-        return {one: entry for one, entry in self._covered.items() if not entry.has_ended(self.today)}
+        return {difference: entry for difference, entry in self._covered.items() if not entry.has_ended(self.today)}
 
     @property
     def ended(self) -> dict[Difference, Accepted]:
         """Broken checks that were accepted, until a day that has passed."""
-        return {one: entry for one, entry in self._covered.items() if entry.has_ended(self.today)}
+        return {difference: entry for difference, entry in self._covered.items() if entry.has_ended(self.today)}
 
     @property
     def needless(self) -> list[Accepted]:
         """Entries about checks that were compared, which cover no failure of them in the release to go to."""
-        there = [one for one in self.differences if one.after is not None]
+        there = [difference for difference in self.differences if difference.after is not None]
         return [
             entry
             for entry in self.entries
-            if any(entry.speaks_of(one.cell.key, self.after) for one in there)
-            and not any(one.after and entry.covers(one.cell.key, one.after.record) for one in there)
+            if any(entry.speaks_of(difference.cell.key, self.after) for difference in there)
+            and not any(
+                difference.after and entry.covers(difference.cell.key, difference.after.record) for difference in there
+            )
         ]
 
     def of(self, change: Change) -> list[Difference]:
-        """The checks with that change, accepted ones left out."""
-        return [one for one in self.differences if one.change is change and one not in self.accepted]
+        """Return the checks with a change, accepted ones left out; wrong results first, which nothing else would tell.
+
+        Args:
+            change: which one.
+        """
+        differences = [
+            difference
+            for difference in self.differences
+            if difference.change is change and difference not in self.accepted
+        ]
+        return sorted(differences, key=lambda difference: difference.cell.case.symptom != "wrong-result")
+
+    def groups(self, *, everything: bool) -> Iterator[tuple[str, Sequence[Difference]]]:
+        """Yield the checks of each change, worst first, with its title.
+
+        Args:
+            everything: also those that pass in both.
+        """
+        for change in Change:
+            differences = self.of(change)
+            if differences and (change is not Change.FINE or everything):
+                yield str(change), differences
+            if change is Change.BROKEN and self.accepted:
+                yield "broken but accepted", list(self.accepted)
 
     @property
     def unsure(self) -> tuple[int, int]:
         """For how many checks it cannot say, of how many that either release has."""
-        there = [one for one in self.differences if one.before is not None or one.after is not None]
-        return sum(one.change is Change.UNSURE for one in there), len(there)
+        there = [
+            difference
+            for difference in self.differences
+            if difference.before is not None or difference.after is not None
+        ]
+        return sum(difference.change is Change.UNSURE for difference in there), len(there)
 
     @property
     def is_unanswered(self) -> bool:
@@ -169,15 +203,24 @@ class Comparison:
 
 
 def by_case(differences: Sequence[Difference]) -> list[tuple[Case, list[Difference]]]:
-    """Differences by their case, in the order of the first of each."""
-    found: dict[str, list[Difference]] = {}
-    for one in differences:
-        found.setdefault(one.cell.case.id, []).append(one)
-    return [(group[0].cell.case, group) for group in found.values()]
+    """Return differences by their case, in the order of the first of each.
+
+    Args:
+        differences: of a comparison.
+    """
+    groups: dict[str, list[Difference]] = {}
+    for difference in differences:
+        groups.setdefault(difference.cell.case.id, []).append(difference)
+    return [(group[0].cell.case, group) for group in groups.values()]
 
 
 def change_between(before: Finding | None, after: Finding | None) -> Change:
-    """What becomes of a check, by what it does in both releases."""
+    """Return what becomes of a check.
+
+    Args:
+        before: what the release to come from showed.
+        after: what the release to go to showed.
+    """
     old, new = health_of(before), health_of(after)
     if Health.UNKNOWN in (old, new):
         return Change.UNSURE
@@ -191,12 +234,16 @@ def change_between(before: Finding | None, after: Finding | None) -> Change:
     if old is Health.BUG and new is Health.BUG:
         return Change.STILL
     # Neither is the documented bug in both: the same only if they look the same.
-    same = before and after and old is new and identity_of(before) == identity_of(after)
-    return Change.STILL if same else Change.DIFFERENT
+    return Change.STILL if old is new and _fails_the_same(before, after) else Change.DIFFERENT
 
 
 def flaky_confidence(before: Finding | None, after: Finding | None) -> float | None:
-    """How sure it is that a flaky check with the bug on one side is clean on the other; None for all else."""
+    """Return how sure it is that a flaky check with the bug on one side is clean on the other; None for all else.
+
+    Args:
+        before: what the release to come from showed.
+        after: what the release to go to showed.
+    """
     bug, clean = (before, after) if health_of(before) is Health.BUG else (after, before)
     if bug is None or clean is None or not (bug.is_flaky or clean.is_flaky):
         return None
@@ -205,12 +252,18 @@ def flaky_confidence(before: Finding | None, after: Finding | None) -> float | N
     return clean_confidence([bug], clean)
 
 
-def identity_of(finding: Finding) -> tuple[str, str, str]:
-    return finding.record["outcome"], finding.record["error_type"], finding.record["signal"]
+def _fails_the_same(before: Finding | None, after: Finding | None) -> bool:
+    # TYPE: messages are rewritten and functions move from release to release.
+    failure = Failure.of(before.record) if before else None
+    return failure is not None and after is not None and failure.same(Failure.of(after.record), Level.TYPE)
 
 
 def describe_finding(finding: Finding | None) -> str:
-    """One line: the documented bug, another failure, or why there is no answer."""
+    """Return on one line the documented bug, another failure, or why there is no answer.
+
+    Args:
+        finding: of a release.
+    """
     if finding is None:
         return "not in the journal"
     if finding.state is State.NO_BUG:

@@ -15,35 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from itertools import groupby, pairwise
 from typing import Generic, TypeVar
 
+from pt2bugs.results.history import State, Transition, transitions_of
+
 V = TypeVar("V", bound=Hashable)
-
-
-class State(str, Enum):
-    """What a version says about a check."""
-
-    BUG = "bug"
-    NO_BUG = "no bug"
-    UNKNOWN = "cannot say"
-
-    __str__ = str.__str__
-
-
-@dataclass(frozen=True)
-class Transition(Generic[V]):
-    """The check changes somewhere after `before` and not later than `after`.
-
-    `between` are the versions between them that cannot say; `unprobed` those not probed yet.
-    """
-
-    before: V
-    after: V
-    introduced: bool
-    between: tuple[V, ...] = ()
-    unprobed: tuple[V, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -54,7 +31,11 @@ class Question(Generic[V]):
 
 
 def budget(count: int) -> int:
-    """How many probes find one transition among `count` versions: both ends, then halving."""
+    """Return how many probes find one transition among some versions: both ends, then halving.
+
+    Args:
+        count: of versions.
+    """
     return (count - 1).bit_length() + 2
 
 
@@ -71,32 +52,18 @@ class Search(Generic[V]):
     states: dict[V, State] = field(default_factory=dict)
 
     def questions(self) -> list[Question[V]]:
-        """What is open. Answers to two of them do not depend on each other. Empty: the search is over."""
+        """Return what is open. Answers to two of them do not depend on each other. Empty: the search is over."""
         if self.thorough:
             return [Question({version: 1.0}) for version in self._unprobed(range(len(self.versions)))]
         # The ends come first, then what lies between different answers, and last what the expectation adds.
         return self._ends() or self._gaps() or self._stretches()
 
     def transitions(self) -> list[Transition[V]]:
-        """Every change between two decided neighbours, oldest first."""
-        found = []
-        for low, high in pairwise(self._decided()):
-            before, after = self.versions[low], self.versions[high]
-            if self.states[before] is not self.states[after]:
-                inside = self.versions[low + 1 : high]
-                found.append(
-                    Transition(
-                        before,
-                        after,
-                        self.states[after] is State.BUG,
-                        tuple(version for version in inside if version in self.states),
-                        tuple(version for version in inside if version not in self.states),
-                    )
-                )
-        return found
+        """Return every change between two decided neighbours, oldest first."""
+        return transitions_of(self.versions, self.states)
 
     def decided(self) -> list[V]:
-        """The versions that say something, oldest first."""
+        """Return the versions that say something, oldest first."""
         return [self.versions[index] for index in self._decided()]
 
     def _decided(self) -> list[int]:
@@ -131,7 +98,7 @@ class Search(Generic[V]):
         return self._near((low + high) / 2, range(low + 1, high))
 
     def _window(self, low: int, high: int) -> list[Question[V]]:
-        """Between two sides of a transition: near the middle, away from what cannot say."""
+        """Return the version between two sides of a transition: near the middle, away from what cannot say."""
         unknown = self._probed(range(low + 1, high))
         if not unknown:
             return self._between(low, high)
@@ -144,7 +111,7 @@ class Search(Generic[V]):
         return question or self._near((low + high) / 2, range(unknown[0], unknown[-1]))
 
     def _anywhere(self, indices: Sequence[int]) -> list[Question[V]]:
-        """The middle of the widest part not probed, as long as a search may cost."""
+        """Return the middle of the widest part not probed, as long as a search may cost."""
         if len(self._probed(indices)) >= budget(len(indices)):
             return []
         parts = groupby(indices, key=lambda index: self.versions[index] in self.states)
@@ -163,7 +130,7 @@ class Search(Generic[V]):
         return questions
 
     def _near(self, center: float, indices: Iterable[int]) -> list[Question[V]]:
-        """One question, best answered by the version nearest to `center`; none if all are probed."""
+        """Return one question, best answered by the version nearest to `center`; none if all are probed."""
         open_ = [index for index in indices if self.versions[index] not in self.states]
         if not open_:
             return []
@@ -177,10 +144,12 @@ def _ends_of(count: int) -> list[int]:
 
 
 def choose(searches: Iterable[Search[V]], at_once: int = 1) -> list[V]:
-    """The versions to probe next: those that help most with the open questions of all searches together.
+    """Return the versions to probe next: those that help most with the open questions of all searches.
 
-    A second one is chosen for the questions that the first leaves alone, so that it is needed whatever the
-    first says and can be made ready meanwhile. Empty: every search is over.
+    Args:
+        searches: that may be open.
+        at_once: how many versions at most. A second one is chosen for the questions that the first leaves alone, so
+            that it is needed whatever the first says and can be made ready meanwhile.
     """
     questions = [question for search in searches for question in search.questions()]
     chosen: list[V] = []
@@ -196,10 +165,14 @@ def choose(searches: Iterable[Search[V]], at_once: int = 1) -> list[V]:
 
 
 def takes_part(search: Search[V], version: V) -> bool:
-    """Whether to probe `version` for this search once it has been chosen.
+    """Return whether to probe a version for a search once it has been chosen.
 
     A search that is still open takes every version that comes its way: making one ready costs far more than
     one probe, and coming back to it later would cost that again.
+
+    Args:
+        search: one of several.
+        version: that was chosen.
     """
     return version in search.versions and version not in search.states and bool(search.questions())
 
@@ -229,9 +202,13 @@ def bisect(
 
 
 def cost_alone(search: Search[V], known: Mapping[V, State]) -> int:
-    """How many versions the search would have asked for by itself, had it started from `known`.
+    """Return how many versions a search would have asked for by itself.
 
     What was not probed lies between neighbours that say the same, and is taken to say that too.
+
+    Args:
+        search: that is over.
+        known: what it started from.
     """
     assumed: dict[V, State] = {}
     state = State.UNKNOWN

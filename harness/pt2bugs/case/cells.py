@@ -51,12 +51,13 @@ class Cell:
 
 
 def cells_of(case: Case, devices: tuple[str, ...] = (), backends: tuple[str, ...] = ()) -> Iterator[Cell]:
-    """The cells of a case on the devices and backends asked for.
+    """Yield the cells of a case on some devices and backends.
 
-    No device asked for means the CPU; a case that is not for the CPU then has cells on its own first
-    device, which show as skipped where that is absent. No backend asked for means those of the header.
-    A check that takes the backend as a parameter also runs on a backend that its header does not name:
-    that is how a vendor's backend meets the documented traps.
+    Args:
+        case: which one.
+        devices: those asked for; none means the CPU, or the first device of a case that is not for the CPU.
+        backends: those asked for; none means those of the header. One that the header does not name runs the checks
+            that take a backend.
     """
     chosen = tuple(device for device in case.devices if device in (devices or ("cpu",)))
     if not chosen and not devices:
@@ -76,6 +77,11 @@ NOT_CLAIMED = "not claimed: "
 
 
 def unclaimed(cell: Cell, not_claimed: Collection[str]) -> str:
-    """Why a cell is no matter for its backend: what the check demands of what the backend does not claim to do."""
+    """Return why a cell is no matter for its backend; empty if it is one.
+
+    Args:
+        cell: with what its check demands.
+        not_claimed: what the backend does not claim to do.
+    """
     missing = [word for word in cell.case.demands.get(cell.check.name, ()) if word in not_claimed]
     return NOT_CLAIMED + ", ".join(missing) if missing else ""

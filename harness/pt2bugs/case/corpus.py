@@ -7,40 +7,48 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from pt2bugs.case.header import parse_case
+from pt2bugs.case.header import NotRegularError, is_case_text, parse_case, read_regular, why_not_a_case
 from pt2bugs.case.model import Case, CaseError, Problem
-from pt2bugs.case.script_block import NotRegularError, is_case_text, read_regular, why_not_a_case
 from pt2bugs.errors import InputError
 
 Warn = Callable[[str], None]
 
 
 def brought(name: str) -> Path:
-    """The folder of that name (`cases`, `results`) that came with the package, or stands beside it in a checkout."""
+    """Return the folder that came with the package, or stands beside it in a checkout.
+
+    Args:
+        name: ``cases`` or ``results``.
+    """
     package = Path(__file__).resolve().parent.parent
     installed = package / "_corpus" / name
     return installed if installed.is_dir() else package.parent.parent / name
 
 
-def corpus_roots(asked: Sequence[Path]) -> list[Path]:
-    """The folders of the corpus: those asked for, else `cases` here, else the installed one.
+def corpus_roots(named: Sequence[Path]) -> list[Path]:
+    """Return the folders of the corpus: those asked for, else `cases` here, else the installed one.
+
+    Args:
+        named: folders and files of the user.
 
     Raises:
         InputError: one asked for does not exist.
     """
-    for path in asked:
+    for path in named:
         if not path.exists():
             raise InputError(f"--cases {path}: there is no such file or folder")
-    if asked:
-        return list(asked)
+    if named:
+        return list(named)
     here = Path("cases")
     return [here if here.is_dir() else brought("cases")]
 
 
 def is_case_file(path: Path, warn: Warn = lambda _: None) -> bool:
-    """Whether the file starts with script metadata that speaks of us.
+    """Return whether a file starts with script metadata that speaks of us.
 
-    What only looks like a case (code before the header, UTF-16, a pipe of that name) is not one; `warn` is told why.
+    Args:
+        path: of the file.
+        warn: is told of what only looks like a case: code before the header, UTF-16, a pipe of that name.
     """
     if path.suffix != ".py":
         return False
@@ -60,7 +68,12 @@ def is_case_file(path: Path, warn: Warn = lambda _: None) -> bool:
 
 
 def find_case_files(roots: Iterable[Path], warn: Warn = lambda _: None) -> Iterator[Path]:
-    """Files with a header of ours under `roots` (files or folders), sorted; hidden folders are left out."""
+    """Yield the files with a header of ours, sorted; hidden folders are left out.
+
+    Args:
+        roots: files or folders.
+        warn: as of `is_case_file`.
+    """
     for root in roots:
         if not root.is_dir():
             yield root
@@ -72,7 +85,11 @@ def find_case_files(roots: Iterable[Path], warn: Warn = lambda _: None) -> Itera
 
 
 def load_cases(roots: Iterable[Path], warn: Warn = lambda _: None) -> list[Case]:
-    """Every case under `roots`, sorted by id.
+    """Return every case, sorted by id.
+
+    Args:
+        roots: files or folders.
+        warn: as of `is_case_file`.
 
     Raises:
         CaseError: files break the contract, or two have one id. It names every problem of every file.
@@ -84,6 +101,8 @@ def load_cases(roots: Iterable[Path], warn: Warn = lambda _: None) -> list[Case]
             add_unique(cases, parse_case(path))
         except CaseError as error:
             errors.append(error)
+    # What is wrong beside the corpus is wrong of each of its files, and told once.
+    errors = list({str(error): error for error in errors}.values())
     if len(errors) == 1:
         raise errors[0]
     if errors:
@@ -131,3 +150,22 @@ class Selection:
             and (not self.symptoms or case.symptom in self.symptoms)
             and (not self.labels or bool(set(self.labels) & set(case.labels)))
         )
+
+
+def roots_of(cases: Iterable[Case]) -> dict[str, str]:
+    """Return by id the case that stands for all that one change fixed (`same-fix`), itself where there is no other.
+
+    Args:
+        cases: those that may name each other.
+    """
+    same_fix = {case.id: case.same_fix for case in cases}
+    return {id_: _root_of(id_, same_fix) for id_ in same_fix}
+
+
+def _root_of(id_: str, same_fix: dict[str, str]) -> str:
+    met = {id_}
+    while (other := same_fix.get(id_, "")) and other not in met:
+        met.add(other)
+        id_ = other
+    # Two that name each other have no first: the least id stands for both.
+    return min(met) if other else id_

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from packaging.specifiers import SpecifierSet
-from packaging.version import Version
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
+from pt2bugs.case.cells import Cell
+from pt2bugs.case.failure import documents
 from pt2bugs.case.model import Bug, Case
 from pt2bugs.case.observation import Observation
-from pt2bugs.case.patterns import PatternTimeout, search
-from pt2bugs.case.words import FAILURES, Outcome, Verdict
+from pt2bugs.case.patterns import PatternTimeout
+from pt2bugs.case.vocabulary import FAILURES, Outcome, Verdict
 
 
 @dataclass(frozen=True)
@@ -19,7 +22,8 @@ class Where:
     """The environment, device and backend of a cell, as far as expectations depend on them.
 
     `torch` and `python` are public versions, such as ``2.13.0`` and ``3.11.7``; `platform` is the name that Python
-    gives the machine, `capability` torch's word for its vector instructions. Empty where they are not known.
+    gives the machine, `capability` torch's word for its vector instructions, `packages` names and versions of what was
+    installed by version beside torch. Empty where they are not known.
     """
 
     torch: str
@@ -28,6 +32,7 @@ class Where:
     backend: str
     platform: str = ""
     capability: str = ""
+    packages: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,11 @@ class Judgement:
 
 @lru_cache(maxsize=4096)
 def public(version: str) -> str:
-    """The public part of a version: ``2.13.0`` for ``2.13.0+cpu``."""
+    """Return the public part of a version: ``2.13.0`` for ``2.13.0+cpu``.
+
+    Args:
+        version: of PEP 440.
+    """
     return Version(version).public
 
 
@@ -57,34 +66,85 @@ def _contains(specifiers: str, version: str) -> bool:
 
 
 def is_available(case: Case, torch: str) -> bool:
-    """Whether the API of the case exists in that release (``requires-torch``)."""
+    """Return whether the API of a case exists in a release (``requires-torch``).
+
+    Args:
+        case: which one.
+        torch: a public version.
+    """
     return _contains(str(case.requires_torch), torch)
 
 
 def applies(bug: Bug, check: str, where: Where) -> bool:
-    """Whether the entry speaks of this cell, its backend left aside."""
+    """Return whether an entry speaks of a cell, its backend left aside.
+
+    Args:
+        bug: the entry.
+        check: name of the check.
+        where: environment and device.
+    """
     return (
         bug.check in (None, check)
         and bug.device in (None, where.device)
         and (not bug.torch_text or _contains(bug.torch_text, where.torch))
         and (not bug.python_text or _contains(bug.python_text, where.python))
+        and _has_packages(bug, where)
     )
 
 
+def _has_packages(bug: Bug, where: Where) -> bool:
+    # A package of unknown version is taken for one that the entry speaks of, as an unknown machine is.
+    return not bug.packages or all(
+        _contains(str(bug.packages[name]), version) for name, version in where.packages if name in bug.packages
+    )
+
+
+def pinned(extras: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Return name and version of what was installed by version beside torch.
+
+    Args:
+        extras: the words of a journal line, such as ``numpy==1.26.4``.
+    """
+    pairs = (word.split("==") for word in extras if word.count("==") == 1)
+    return tuple((canonicalize_name(name), version) for name, version in pairs if is_version(version))
+
+
+@lru_cache(maxsize=4096)
+def is_version(text: str) -> bool:
+    """Return whether a text is a version.
+
+    Args:
+        text: any.
+    """
+    try:
+        return bool(Version(text))
+    except (InvalidVersion, ValueError):
+        return False
+
+
 def speaks_of_device(case: Case, device: str) -> bool:
-    """Whether the entries say what is expected on a device.
+    """Return whether the entries say what is expected on a device.
 
     They are measured on the CPU first. Of another device that the header names they say nothing until one of them names
     it: there it is not known whether the bug is present, and what it looks like.
+
+    Args:
+        case: with its entries.
+        device: that of a cell.
     """
     return device == "cpu" or "cpu" not in case.devices or any(bug.device == device for bug in case.bugs)
 
 
 def expected_bug(case: Case, check: str, where: Where) -> Bug | None:
-    """The first entry that applies; None where the check is expected to pass.
+    """Return the first entry that applies; None where the check is expected to pass.
 
     Entries speak of the backends the header names. A backend it does not name (a vendor's own, or
     ``aot_eager`` to see which layer has the bug) is expected to pass, and so is a device that no entry speaks of.
+
+    Args:
+        case: with its entries.
+        check: name of the check.
+        where: environment, device and backend.
     """
     if where.backend not in case.backends or not speaks_of_device(case, where.device):
         return None
@@ -94,44 +154,46 @@ def expected_bug(case: Case, check: str, where: Where) -> Bug | None:
     return None
 
 
-def has_identity(bug: Bug, seen: Observation) -> bool:
-    """Whether the failure seen is the documented one.
-
-    Raises:
-        PatternTimeout: a pattern of the entry takes too long on what was seen.
-    """
-    return (
-        seen.outcome == bug.outcome
-        and (bug.error is None or bug.error.removeprefix("builtins.") == seen.error_type)
-        and (bug.signal is None or bug.signal == seen.signal)
-        and (bug.match is None or search(bug.match, seen.message))
-        and (bug.frame is None or search(bug.frame, seen.all_frames))
-        and (bug.output is None or search(bug.output, seen.output_tail))
-    )
-
-
 _CAPABILITIES = ("default", "avx2", "avx512")
 """Vector instructions of x86, each with those before it."""
 
 
 def shows_there(bug: Bug, where: Where) -> bool:
-    """Whether the machine is one that the entry's `platform` speaks of; an unknown machine is taken for one."""
+    """Return whether a machine is one that an entry's `platform` speaks of; an unknown machine is taken for one.
+
+    Args:
+        bug: the entry.
+        where: the machine.
+    """
     if bug.platform is None or not where.platform:
         return True
-    asked, capability = bug.platform.lower(), where.capability.lower()
-    if asked in _CAPABILITIES:
-        return capability in _CAPABILITIES[_CAPABILITIES.index(asked) :]
-    return asked == capability or asked in where.platform.lower().split("-")
+    least, capability = bug.platform.lower(), where.capability.lower()
+    if least in _CAPABILITIES:
+        return capability in _CAPABILITIES[_CAPABILITIES.index(least) :]
+    return least == capability or least in where.platform.lower().split("-")
 
 
 def elsewhere(case: Case, check: str, where: Where) -> str:
-    """Why the check has nothing to show on this machine; empty if it may."""
+    """Return why a check has nothing to show on a machine; empty if it may.
+
+    Args:
+        case: with its entries.
+        check: name of the check.
+        where: environment, device and machine.
+    """
     bug = expected_bug(case, check, where)
     return "" if bug is None or shows_there(bug, where) else f"the bug shows only on {bug.platform}"
 
 
 def judge(case: Case, check: str, where: Where, seen: Observation) -> Judgement:
-    """The verdict on what was seen in one cell."""
+    """Return the verdict on what was seen in one cell.
+
+    Args:
+        case: with its entries.
+        check: name of the check.
+        where: environment, device and backend.
+        seen: what one run showed.
+    """
     try:
         return _judge(case, check, where, seen)
     except PatternTimeout:
@@ -154,7 +216,7 @@ def _judge(case: Case, check: str, where: Where, seen: Observation) -> Judgement
         if case.flaky:
             return Judgement(Verdict.FLAKY, f"passed this time; the case says it is flaky: {case.issue}", bug)
         return Judgement(Verdict.XPASS, lambda: xpass_advice(case, check, where, bug), bug)
-    if has_identity(bug, seen):
+    if documents(bug, seen):
         if bug.blocked:
             return Judgement(Verdict.SKIP, lambda: f"blocked by another limitation: {seen.summary}", bug)
         return Judgement(Verdict.XFAIL, lambda: f"{case.issue} {seen.summary}", bug)
@@ -178,7 +240,7 @@ def _judge_unlisted(case: Case, check: str, where: Where, seen: Observation) -> 
     if where.backend not in case.backends or is_other_device:
         for bug in case.bugs:
             there = replace(where, device=bug.device or where.device) if is_other_device else where
-            if applies(bug, check, there) and has_identity(bug, seen):
+            if applies(bug, check, there) and documents(bug, seen):
                 shown = f"device {where.device}" if is_other_device else f"backend {where.backend}"
                 return Judgement(Verdict.XFAIL, f"{shown} shows {case.issue} too: {seen.summary}", bug)
     reason = f"expected to pass on torch {where.torch}, {where.device}, {where.backend}\n  seen: {seen.summary}"
@@ -186,7 +248,14 @@ def _judge_unlisted(case: Case, check: str, where: Where, seen: Observation) -> 
 
 
 def xpass_advice(case: Case, check: str, where: Where, bug: Bug) -> str:
-    """What a maintainer does when a documented failure is gone."""
+    """Return what a maintainer does when a documented failure is gone.
+
+    Args:
+        case: with its entries.
+        check: name of the check.
+        where: environment, device and backend.
+        bug: the entry that is gone.
+    """
     number = case.issue.rstrip("/").rsplit("/", 1)[-1]
     kind = "a limitation" if bug.blocked else "the documented bug"
     lines = [
@@ -203,3 +272,35 @@ def xpass_advice(case: Case, check: str, where: Where, bug: Bug) -> str:
             f'({where.device}, {where.backend})." at {case.issue}'
         )
     return "\n".join(lines)
+
+
+def expects_bug(cell: Cell, torch: str, python: str) -> bool:
+    """Return whether the header documents the bug for a cell in a release, to be seen and not blocked.
+
+    Args:
+        cell: a backend that the header does not name is taken for one that it does.
+        torch: a public version.
+        python: a version.
+    """
+    bug = expected_bug(cell.case, cell.check.name, _where(cell, torch, python))
+    return bug is not None and not bug.blocked
+
+
+def cannot_say_here(cell: Cell, torch: str, python: str) -> str:
+    """Return why the header says that a cell cannot answer in a release; empty if it can.
+
+    Args:
+        cell: which one.
+        torch: a public version.
+        python: a version.
+    """
+    case = cell.case
+    if not is_available(case, torch):
+        return f"needs torch {case.requires_torch}"
+    bug = expected_bug(case, cell.check.name, _where(cell, torch, python))
+    return f"blocked by another limitation, says {case.path.name}:{bug.line}" if bug and bug.blocked else ""
+
+
+def _where(cell: Cell, torch: str, python: str) -> Where:
+    backends = cell.case.backends
+    return Where(torch, python, cell.device, cell.backend if cell.backend in backends else backends[0])

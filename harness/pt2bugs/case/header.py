@@ -1,19 +1,30 @@
-"""Reads a case file: its header becomes a `Case`, and everything wrong with it one `CaseError`."""
+"""Reads a case file: its header becomes a `Case`, and everything wrong with it one `CaseError`.
+
+The header is inline script metadata (PEP 723), found line by line, so that no text takes more than linear time.
+"""
 
 from __future__ import annotations
 
+import codecs
 import hashlib
+import io
 import json
 import math
 import re
 import signal
+import stat
 import sys
-from collections.abc import Sequence
+import tokenize
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from packaging.specifiers import SpecifierSet
-from pt2bugs.case.header_table import HeaderTable, Types, shown
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
 from pt2bugs.case.model import (
     DEFAULT_MEMORY_MIB,
     DEFAULT_TIMEOUT_S,
@@ -24,14 +35,34 @@ from pt2bugs.case.model import (
     Check,
     Problem,
 )
+from pt2bugs.case.patterns import NOT_A_PATTERN, compiled
+from pt2bugs.case.private import settings_beside
 from pt2bugs.case.program import did_you_mean, read_program
-from pt2bugs.case.script_block import decode, find_block, opening_line, read_regular
-from pt2bugs.case.words import COMPONENTS, DEMANDS, EXTRAS, FAILURES, SYMPTOMS, Outcome
+from pt2bugs.case.vocabulary import COMPONENTS, DEMANDS, EXTRAS, FAILURES, KINDS, SYMPTOMS, UPSTREAM, Outcome
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
+
+OPENING, CLOSING = "# /// script", "# ///"
+TABLE = "tool.pt2bugs"
+
+
+Types = type | tuple[type, ...]
+PATTERNS = ("match", "frame", "output")
+"""Keys of an entry that are regular expressions: those may hold a line break."""
+_TYPE_NAMES: dict[Types, str] = {
+    str: "a string",
+    int: "a whole number",
+    bool: "true or false",
+    list: "a list",
+    dict: "a table",
+    (int, float): "a number",
+    (list, dict): "a list or a table",
+    (str, date): "a day",
+}
+
 
 _CASE_KEYS: dict[str, Types] = {
     "issue": str,
@@ -54,6 +85,12 @@ _CASE_KEYS: dict[str, Types] = {
     "flaky": bool,
     "labels": list,
     "demands": (list, dict),
+    "kind": str,
+    "upstream": str,
+    "upstream-seen": (str, date),
+    "reported-on": str,
+    "found-beside": str,
+    "network": bool,
 }
 _REQUIRED = ("issue", "title", "component", "symptom")
 _BUG_KEYS: dict[str, Types] = {
@@ -70,12 +107,16 @@ _BUG_KEYS: dict[str, Types] = {
     "platform": str,
     "signal": str,
     "blocked": bool,
+    "packages": dict,
 }
 _HASHED_SETTINGS = ("timeout", "memory", "requires-torch", "isolation", "env", "compiles", "extra")
 
 
 def parse_case(path: Path) -> Case:
-    """The case in `path`.
+    """Return the case of a file.
+
+    Args:
+        path: of the file.
 
     Raises:
         CaseError: the file cannot be read, or breaks the contract.
@@ -96,6 +137,7 @@ def parse_case(path: Path) -> Case:
     table = tool.get("pt2bugs") if isinstance(tool, dict) else None
     if not isinstance(table, dict):
         raise CaseError.of(path, block.first_line, "the script metadata has no [tool.pt2bugs] table")
+    private = settings_beside(path)
     problems: list[Problem] = []
     checks, doc = read_program(text, problems)
     settings = {key: table.get(key) for key in _HASHED_SETTINGS}
@@ -120,7 +162,7 @@ def parse_case(path: Path) -> Case:
         fix=header.url("fix"),
         same_fix=header.get("same-fix", ""),
         title=header.get("title", ""),
-        component=header.word("component", COMPONENTS, ""),
+        component=header.word("component", (*COMPONENTS, *private.components), ""),
         symptom=header.word("symptom", SYMPTOMS, ""),
         devices=devices,
         bugs=tuple(bugs),
@@ -131,12 +173,18 @@ def parse_case(path: Path) -> Case:
         isolation="spawn" if env else isolation,
         env=env,
         backends=backends,
-        extra=header.word("extra", EXTRAS, ""),
+        extra=header.word("extra", (*EXTRAS, *private.extras), ""),
         compiles=header.get("compiles", True),
         guard=guard,
         flaky=header.get("flaky", False),
         labels=header.strings("labels"),
         demands=_demands(header, checks),
+        kind=header.word("kind", KINDS, "bug"),
+        upstream=header.word("upstream", UPSTREAM, ""),
+        upstream_seen=_upstream_seen(header),
+        reported_on=_reported_on(header),
+        found_beside=header.url("found-beside"),
+        network=header.get("network", False),
         dependencies=_dependencies(metadata, block.first_line, problems),
         requires_python=_requires_python(metadata, block.first_line, problems),
     )
@@ -193,8 +241,49 @@ def _parse_bug(table: HeaderTable, checks: Sequence[Check], devices: Sequence[st
         platform=table.text("platform"),
         signal=table.text("signal"),
         blocked=table.get("blocked", False),
+        packages=_packages(table),
         line=table.line,
     )
+
+
+def _packages(table: HeaderTable) -> Mapping[str, SpecifierSet]:
+    packages: dict[str, SpecifierSet] = {}
+    for name, text in table.get("packages", {}).items():
+        key = canonicalize_name(name)
+        if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", key):
+            table.note("packages", f"packages names {shown(name)}, which is no name of a package")
+            continue
+        try:
+            packages[key] = _specifiers(text)
+        except (ValueError, TypeError, AttributeError):
+            problem = f'packages.{key} = {shown(text)} is not a PEP 440 specifier set; write for example "<2"'
+            table.note("packages", problem)
+    return packages
+
+
+def _upstream_seen(header: HeaderTable) -> date | None:
+    """Return the day on which the issue was `upstream`; each of the two keys needs the other."""
+    for key, other in (("upstream", "upstream-seen"), ("upstream-seen", "upstream")):
+        if header.is_given(key) and not header.is_given(other):
+            header.note(key, f"upstream and upstream-seen belong together: {other!r} is missing")
+    value = header.get("upstream-seen", None)
+    try:
+        day = date.fromisoformat(value) if isinstance(value, str) else value
+    except ValueError:
+        day = datetime.min
+    if isinstance(day, datetime):
+        header.note("upstream-seen", f"upstream-seen must be a day such as 2026-11-20, not {shown(str(value))}")
+        return None
+    return day
+
+
+def _reported_on(header: HeaderTable) -> str:
+    value: str = header.get("reported-on", "")
+    try:
+        return value and str(Version(value))
+    except InvalidVersion:
+        header.note("reported-on", f"reported-on must be a release such as 2.9.1, not {shown(value)}")
+        return ""
 
 
 def _timeout(header: HeaderTable) -> float:
@@ -227,11 +316,11 @@ def _environment(header: HeaderTable) -> dict[str, str]:
 
 
 def _demands(header: HeaderTable, checks: Sequence[Check]) -> dict[str, tuple[str, ...]]:
-    """What each check demands: the same for all of them, or a table by check."""
+    """Return what each check demands: the same for all of them, or a table by check."""
     given = header.get("demands", [])
     by_check = given if isinstance(given, dict) else {check.name: given for check in checks}
     names = [check.name for check in checks]
-    found: dict[str, tuple[str, ...]] = {}
+    by_name: dict[str, tuple[str, ...]] = {}
     for name, demands in by_check.items():
         if name not in names:
             header.note("demands", f"demands names {shown(name)}, which is no check{did_you_mean(name, names)}")
@@ -244,13 +333,13 @@ def _demands(header: HeaderTable, checks: Sequence[Check]) -> dict[str, tuple[st
             hint = did_you_mean(unknown[0], DEMANDS) or f": there are {', '.join(DEMANDS)}"
             header.note("demands", f"unknown demand {shown(unknown[0])}{hint}")
             break
-        found[name] = tuple(dict.fromkeys(demands))
-    return found
+        by_name[name] = tuple(dict.fromkeys(demands))
+    return by_name
 
 
 def _dependencies(metadata: dict[str, Any], line: int, problems: list[Problem]) -> tuple[str, ...]:
     value = metadata.get("dependencies", [])
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+    if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
         problems.append(Problem(line, f"dependencies must be a list of strings, not {shown(value)}"))
         return ()
     return tuple(value)
@@ -267,7 +356,7 @@ def _requires_python(metadata: dict[str, Any], line: int, problems: list[Problem
 
 
 def _locate(source: str, first: int) -> tuple[dict[str, int], int, list[tuple[dict[str, int], int]]]:
-    """Line of every key: of the case table, and of each bug entry in order."""
+    """Return the line of every key: of the case table, and of each bug entry in order."""
     case: dict[str, int] = {}
     case_line = first
     bugs: list[tuple[dict[str, int], int]] = []
@@ -288,3 +377,252 @@ def _locate(source: str, first: int) -> tuple[dict[str, int], int, list[tuple[di
         elif keys is not None and (key := re.match(r"[\"']?([\w-]+)[\"']?\s*[.=]", text)):
             keys.setdefault(key[1], number)
     return case, case_line, bugs
+
+
+# --- one table --------------
+
+
+class HeaderTable:
+    """Typed access to one table of the header. A problem is noted with its line, and a default returned."""
+
+    def __init__(
+        self,
+        table: dict[str, Any],
+        keys: dict[str, Types],
+        name: str,
+        lines: dict[str, int],
+        line: int,
+        problems: list[Problem],
+    ) -> None:
+        self.name, self.line, self._lines, self._problems = name, line, lines, problems
+        self._table: dict[str, Any] = {}
+        for key, value in table.items():
+            if key not in keys:
+                self.note(key, f"unknown key {key!r} in {name}{did_you_mean(key, keys)}")
+            elif not isinstance(value, keys[key]) or (isinstance(value, bool) and keys[key] is not bool):
+                self.note(key, f"{key} must be {_TYPE_NAMES[keys[key]]}, not {shown(value)}")
+            elif isinstance(value, str) and not value.isprintable() and key not in PATTERNS:
+                self.note(key, f"{key} holds a control character or a line break: {shown(value)}")
+            else:
+                self._table[key] = value
+        self._given = set(table)
+
+    def note(self, key: str | None, text: str) -> None:
+        """Add a problem; it is on the line of `key`, or on that of the table."""
+        self._problems.append(Problem(self._lines.get(key or "", self.line), text))
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._table
+
+    def is_given(self, key: str) -> bool:
+        """Return whether the table has the key, with a right value or a wrong one."""
+        return key in self._given
+
+    def get(self, key: str, default: Any) -> Any:
+        return self._table.get(key, default)
+
+    def text(self, key: str) -> str | None:
+        value: str | None = self._table.get(key)
+        return value
+
+    def required(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            if not self._table.get(key) and (key not in self._given or key in self._table):
+                self.note(None, f"{self.name} needs {key!r}")
+
+    def word(self, key: str, allowed: Sequence[str], default: str) -> str:
+        value: str = self._table.get(key, default)
+        if key in self._table and value not in allowed:
+            hint = did_you_mean(value, allowed) or f": one of {', '.join(allowed)}"
+            self.note(key, f"unknown {key} {shown(value)}{hint}")
+            return default
+        return value
+
+    def specifiers(self, key: str) -> SpecifierSet:
+        text = self._table.get(key, "")
+        try:
+            return _specifiers(text)
+        except ValueError:  # InvalidSpecifier, or a number too long for Python
+            self.note(key, f'{key} = {shown(text)} is not a PEP 440 specifier set; write for example ">=2.4,<2.9"')
+            return SpecifierSet()
+
+    def strings(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
+        values = self._table.get(key, default)
+        if not all(isinstance(value, str) and value and value.isprintable() for value in values):
+            self.note(key, f"{key} must be a list of non-empty strings, not {shown(values)}")
+            return default
+        return tuple(dict.fromkeys(values))
+
+    def some_of(self, key: str, default: tuple[str, ...]) -> tuple[str, ...]:
+        values = self.strings(key, default)
+        if not values:
+            self.note(key, f"{key} must name at least one {key[:-1]}")
+        return values or default
+
+    def url(self, key: str) -> str:
+        value: str = self._table.get(key, "")
+        if value and not re.fullmatch(r"https?://\S+", value):
+            self.note(key, f"{key} must be a web address, not {shown(value)}")
+        return value
+
+    def pattern(self, key: str) -> str | None:
+        """Return a regular expression, if there is one.
+
+        Args:
+            key: where it stands.
+        """
+        value: str | None = self._table.get(key)
+        if value is None:
+            return None
+        try:
+            compiled(value)
+        except NOT_A_PATTERN as error:
+            self.note(key, f"{key} is not a regular expression: {error or type(error).__name__}")
+            return None
+        return value
+
+
+def shown(value: Any) -> str:
+    """Return a value for a message: on one line, and not longer than one reads.
+
+    Args:
+        value: any.
+    """
+    try:
+        text = ascii(value)
+    except (ValueError, RecursionError):  # a number of too many digits, a list in a list in a list ...
+        text = f"a {type(value).__name__} too large to show"
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+@lru_cache(maxsize=4096)
+def _specifiers(text: str) -> SpecifierSet:
+    specifiers = SpecifierSet(text)
+    # Versions are parsed when they are first compared.
+    specifiers.contains("2.0")
+    return specifiers
+
+
+# --- the block of script metadata ---------
+
+
+@dataclass(frozen=True)
+class ScriptBlock:
+    """The TOML text of a block, the program around it, and the line (from 0) that opens it."""
+
+    toml: str
+    program: str
+    opening: int
+
+    @property
+    def first_line(self) -> int:
+        """Number, from 1, of the file's line that holds the first line of TOML."""
+        return self.opening + 2
+
+
+class NotRegularError(OSError):
+    """A pipe, a device or a folder that is named like a file: reading it could block for ever."""
+
+
+def read_regular(path: Path) -> bytes:
+    """Return the bytes of a regular file.
+
+    Args:
+        path: of the file.
+
+    Raises:
+        NotRegularError: it is something else.
+        OSError: it cannot be read.
+    """
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise NotRegularError(f"{path}: is not a regular file")
+    return path.read_bytes()
+
+
+def find_block(text: str) -> ScriptBlock | None:
+    """Return the first closed ``script`` block of a program; None if there is none.
+
+    The block ends at the last ``# ///`` before the first line that is no comment, as PEP 723 has it.
+
+    Args:
+        text: the program.
+    """
+    lines = text.split("\n")
+    opening = next((i for i, line in enumerate(lines) if line == OPENING), None)
+    if opening is None:
+        return None
+    closing = None
+    for index in range(opening + 1, len(lines)):
+        line = lines[index]
+        if line == CLOSING:
+            closing = index
+        elif line != "#" and not line.startswith("# "):
+            break
+    if closing is None:
+        return None
+    toml = "".join(f"{line[2:]}\n" for line in lines[opening + 1 : closing])
+    program = "".join(f"{line}\n" for line in lines[:opening]) + "\n".join(["", *lines[closing + 1 :]])
+    return ScriptBlock(toml, program, opening)
+
+
+def opening_line(text: str) -> int | None:
+    """Return the number, from 1, of the line that opens a block; None if no line does.
+
+    Args:
+        text: the program.
+    """
+    return next((i for i, line in enumerate(text.split("\n"), 1) if line == OPENING), None)
+
+
+def decode(data: bytes) -> str:
+    """Return the text of a program with ``\\n`` line ends; a byte order mark is dropped.
+
+    Args:
+        data: the bytes of its file.
+
+    Raises:
+        UnicodeDecodeError: it is not UTF-8.
+    """
+    text = data.removeprefix(codecs.BOM_UTF8).decode("utf-8")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def is_case_text(text: str) -> bool:
+    """Return whether nothing but comments and blank lines stands before a block that speaks of pt2bugs.
+
+    Args:
+        text: the program.
+    """
+    if TABLE not in text:
+        return False
+    for line in text.split("\n"):
+        bare = line.strip()
+        if line == OPENING:
+            return True
+        if bare and not bare.startswith("#"):
+            return False
+    return False
+
+
+def why_not_a_case(data: bytes) -> str:
+    """Return why a file is no case although it holds a header of ours; empty where it holds none.
+
+    Args:
+        data: the bytes of the file.
+    """
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        has_table = TABLE in data.decode("utf-16", "replace")
+        return "it is UTF-16: save it as UTF-8" if has_table else ""
+    text = data.decode("utf-8", "replace")
+    if opening_line(text) is None or f"# [{TABLE}]" not in text or is_case_text(text) or not _is_comment(text):
+        return ""
+    return "code stands before its '# /// script' block: the header comes first"
+
+
+def _is_comment(text: str) -> bool:
+    """Return whether the line that opens a block is a comment, and not part of a string that holds a case."""
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    except (tokenize.TokenError, SyntaxError, ValueError, RecursionError):
+        return True
+    return any(token.type == tokenize.COMMENT and token.line.rstrip() == OPENING for token in tokens)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from packaging.specifiers import SpecifierSet
-from pt2bugs.case.words import Outcome
+from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.errors import InputError
 
 DEFAULT_TIMEOUT_S = 60.0
@@ -34,12 +35,22 @@ class CaseError(InputError):
     """
 
     def __init__(self, path: Path, problems: Sequence[Problem]) -> None:
-        self.path, self.problems = path, tuple(sorted(problems, key=lambda one: one.line or 0))
-        super().__init__("\n".join(f"{path}{f':{one.line}' if one.line else ''}: {one.text}" for one in self.problems))
+        self.path, self.problems = path, tuple(sorted(problems, key=lambda problem: problem.line or 0))
+        super().__init__(
+            "\n".join(
+                f"{path}{f':{problem.line}' if problem.line else ''}: {problem.text}" for problem in self.problems
+            )
+        )
 
     @classmethod
     def of(cls, path: Path, line: int | None, text: str) -> CaseError:
-        """The error of a single problem."""
+        """Return the error of a single problem.
+
+        Args:
+            path: of the file.
+            line: from 1; None for the file as a whole.
+            text: what is wrong.
+        """
         return cls(path, [Problem(line, text)])
 
     @property
@@ -57,7 +68,8 @@ class Bug:
     """One ``[[tool.pt2bugs.bug]]`` entry: where the bug is present, and what it looks like there.
 
     `match`, `frame` and `output` are regular expressions, searched in the message, in the innermost torch frames and in
-    the printed output. `platform` is a machine (``x86_64``) or the least CPU capability (``avx2``) that shows the bug.
+    the printed output. `platform` is a machine (``x86_64``) or the least CPU capability (``avx2``) that shows the bug;
+    `packages` are the versions, by normalized name, with which it shows.
     """
 
     outcome: Outcome
@@ -73,6 +85,7 @@ class Bug:
     platform: str | None = None
     signal: str | None = None
     blocked: bool = False
+    packages: Mapping[str, SpecifierSet] = field(default_factory=dict)
     line: int = 0
 
     @cached_property
@@ -103,6 +116,9 @@ class Bug:
             **{key: value for key in _OPTIONAL_KEYS if (value := getattr(self, key))},
             **({"python": str(self.python)} if str(self.python) else {}),
             **({"blocked": True} if self.blocked else {}),
+            **(
+                {"packages": {name: str(versions) for name, versions in self.packages.items()}} if self.packages else {}
+            ),
         }
 
 
@@ -117,7 +133,12 @@ class Check:
 
 @dataclass(frozen=True)
 class Case:
-    """One documented issue. `timeout` is in seconds, `memory` in MiB, `demands` by check."""
+    """One documented issue. `timeout` is in seconds, `memory` in MiB, `demands` by check.
+
+    `upstream` is the state of the issue on the day `upstream_seen`, `reported_on` the release that its reporter had,
+    `found_beside` the address of what the failure was found with, where that is not the linked issue; `network` says
+    that a check needs one.
+    """
 
     id: str
     path: Path
@@ -146,6 +167,12 @@ class Case:
     dependencies: tuple[str, ...] = ()
     requires_python: str = ""
     doc: str = ""
+    kind: str = "bug"
+    upstream: str = ""
+    upstream_seen: date | None = None
+    reported_on: str = ""
+    found_beside: str = ""
+    network: bool = False
 
     @property
     def unmeasured(self) -> bool:
@@ -156,7 +183,11 @@ class Case:
         return not self.guard and not self.bugs and "cpu" not in self.devices
 
     def check(self, name: str) -> Check:
-        """The check of that name; StopIteration if there is none."""
+        """Return the check of that name.
+
+        Args:
+            name: of a check of this case.
+        """
         return next(check for check in self.checks if check.name == name)
 
     def as_dict(self) -> dict[str, Any]:
@@ -183,6 +214,12 @@ class Case:
             "compiles": self.compiles,
             "guard": self.guard,
             "flaky": self.flaky,
+            "kind": self.kind,
+            "upstream": self.upstream,
+            "upstream_seen": self.upstream_seen.isoformat() if self.upstream_seen else "",
+            "reported_on": self.reported_on,
+            "found_beside": self.found_beside,
+            "network": self.network,
             "bugs": [bug.as_dict() for bug in self.bugs],
             "doc": self.doc,
             "case_hash": self.hash,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pt2bugs.case.words import Outcome
+from pt2bugs.case.vocabulary import Outcome
 
 MESSAGE_LIMIT = 4000
 OUTPUT_LIMIT = 4000
@@ -21,10 +21,14 @@ MAX_TIMEOUT_FRAMES = 25
 
 
 def bounded(text: str, limit: int) -> str:
-    """`text` made safe to store and print: at most about `limit` characters, no control characters.
+    """Return a text made safe to store and print: at most about `limit` characters, no control characters.
 
     Keeps the head and the tail; NUL, escape sequences and lone surrogates become visible escapes, so that
     what a check printed cannot drive a terminal or break a file.
+
+    Args:
+        text: any.
+        limit: characters.
     """
     if len(text) > limit:
         head = limit * 2 // 3
@@ -52,6 +56,9 @@ class Observation:
     signal: str = ""
     exit_status: int | None = None
     graphs: int | None = None
+    breaks: int | None = None
+    kernels: int | None = None
+    fallbacks: int | None = None
     duration_s: float = 0.0
     peak_rss_mb: float = 0.0
     output_tail: str = ""
@@ -98,7 +105,11 @@ _WRAPPERS = (
 
 
 def telling_line(message: str) -> str:
-    """The first line of a message that says something; wrappers hide the cause on their next line."""
+    """Return the first line of a message that says something; wrappers hide the cause on their next line.
+
+    Args:
+        message: of an exception.
+    """
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     told = (
         line

@@ -8,11 +8,18 @@ import warnings
 from collections.abc import Iterable, Iterator
 
 from pt2bugs.case.model import Check, Problem
-from pt2bugs.case.words import PARAMETERS
+from pt2bugs.case.vocabulary import PARAMETERS
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def read_program(text: str, problems: list[Problem]) -> tuple[tuple[Check, ...], str]:
-    """The checks and the docstring of a program; what is wrong with it is added to `problems`."""
+    """Return the checks and the docstring of a program.
+
+    Args:
+        text: the program.
+        problems: takes what is wrong with it.
+    """
     try:
         with warnings.catch_warnings():
             # Invalid escapes and the like are for the author's own Python to tell.
@@ -26,12 +33,14 @@ def read_program(text: str, problems: list[Problem]) -> tuple[tuple[Check, ...],
         return (), ""
     checks: dict[str, Check] = {}
     for node in tree.body:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name.startswith("test_"):
+        if isinstance(node, _FUNCTIONS) and node.name.startswith("test_"):
             problems += [Problem(node.lineno, f"check {node.name} {problem}") for problem in _problems_of(node, text)]
             if node.name in checks:
                 problems.append(Problem(node.lineno, f"check {node.name} is defined twice"))
             names = tuple(argument.arg for argument in (*node.args.args, *node.args.kwonlyargs))
             checks[node.name] = Check(node.name, names, node.lineno)
+    if text.count("def test_") > len(checks):  # to look at every node takes as long as all of the above
+        problems += _checks_that_never_run(tree)
     if not checks:
         problems.append(Problem(None, "has no check: write at least one function named test_*"))
     return tuple(checks.values()), (ast.get_docstring(tree) or "")
@@ -50,8 +59,15 @@ def _problems_of(node: ast.FunctionDef | ast.AsyncFunctionDef, text: str) -> Ite
             yield f"takes {argument.arg!r}; a check takes only the parameters {' and '.join(PARAMETERS)}{hint}"
 
 
+def _checks_that_never_run(tree: ast.Module) -> Iterator[Problem]:
+    """Return a problem for each ``test_*`` function in a class, another function or a block."""
+    for node in ast.walk(tree):
+        if isinstance(node, _FUNCTIONS) and node.name.startswith("test_") and node not in tree.body:
+            yield Problem(node.lineno, f"{node.name} would never run: a check is a function of the module itself")
+
+
 def _yields(function: ast.AST) -> bool:
-    """Whether the function itself is a generator; those defined inside it are left aside."""
+    """Return whether the function itself is a generator; those defined inside it are left aside."""
     todo = list(ast.iter_child_nodes(function))
     while todo:
         node = todo.pop()
@@ -63,6 +79,11 @@ def _yields(function: ast.AST) -> bool:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A hint that ends a message about an unknown word; empty if nothing is close."""
+    """Return a hint that ends a message about an unknown word; empty if nothing is close.
+
+    Args:
+        word: the unknown one.
+        known: the words that there are.
+    """
     close = difflib.get_close_matches(word, list(known), n=1)
     return f"; did you mean {close[0]!r}?" if close else ""

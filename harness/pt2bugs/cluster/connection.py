@@ -1,13 +1,16 @@
-"""`--cluster`: the scheduler that is meant, and the connection to it. `local:N` starts one here and ends it after."""
+"""`--cluster`: the connection to a scheduler. `local:N` starts a scheduler and workers here, and ends them after."""
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import logging
 import re
+import signal
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,14 +33,39 @@ class ClusterError(InputError):
     """
 
 
-def local_workers(where: str) -> int:
-    """How many workers ``local:N`` asks for; 0 for anything else.
+@contextlib.contextmanager
+def connected(where: str, log: Callable[[str], None]) -> Iterator[Client]:
+    """Connect to the scheduler that ``--cluster`` names.
+
+    Args:
+        where: the address of a scheduler, its file, or ``local:N``.
+        log: is told where a scheduler lets anybody in, and the address of its dashboard.
 
     Raises:
-        ClusterError: N is no number of workers.
+        ClusterError: there is none, or it does not answer.
     """
-    if not where.startswith("local:"):
-        return 0
+    from distributed import Client
+
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_quiet())
+        if where.startswith("local:"):
+            cluster = stack.enter_context(_local(_number_of_workers(where)))
+            client = Client(cluster, set_as_default=False, name="pt2bugs")
+        else:
+            client = _remote(where)
+            if not client.scheduler.address.startswith("tls://"):
+                why = "whoever reaches its port runs code on its workers (docs/guides/scale.md)"
+                log(f"{where}: without TLS, so {why}")
+            with contextlib.suppress(KeyError, AttributeError, ValueError):
+                log(f"dashboard: {client.dashboard_link}")
+        try:
+            yield client
+        finally:
+            with contextlib.suppress(OSError, TimeoutError, RuntimeError):
+                client.close(timeout=5)
+
+
+def _number_of_workers(where: str) -> int:
     number = where.removeprefix("local:")
     if not re.fullmatch(r"[1-9]\d{0,3}", number) or int(number) > MAX_LOCAL:
         raise ClusterError(f"--cluster {where}: local:N takes a number of workers from 1 to {MAX_LOCAL}")
@@ -45,25 +73,9 @@ def local_workers(where: str) -> int:
 
 
 @contextlib.contextmanager
-def connected(where: str) -> Iterator[Client]:
-    """A client of the scheduler that ``--cluster`` names.
-
-    Raises:
-        ClusterError: there is none, or it does not answer.
-    """
-    count = local_workers(where)
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(_quiet())
-        if count:
-            yield stack.enter_context(_local(count))
-            return
-        yield stack.enter_context(_remote(where))
-
-
-@contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep Dask from logging: what is to be said of lost workers and connections, we say."""
-    import distributed  # noqa: F401  # its loggers have levels of their own once it is there
+    """Keep Dask from logging: this package reports lost workers and connections itself."""
+    import distributed  # noqa: F401  # its loggers get levels of their own with its import
 
     names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]
     levels = {name: logging.getLogger(name).level for name in ("distributed", *names)}
@@ -76,85 +88,91 @@ def _quiet() -> Iterator[None]:
             logging.getLogger(name).setLevel(level)
 
 
-@contextlib.contextmanager
-def _remote(where: str) -> Iterator[Client]:
+def _remote(where: str) -> Client:
     from distributed import Client
 
     if Path(where).is_file():
-        named = {"scheduler_file": where}
+        scheduler = {"scheduler_file": where}
     elif re.fullmatch(r"(\w+://)?[^\s/]+:\d+", where):
-        named = {"address": where}
+        scheduler = {"address": where}
     else:
         why = "is no address such as tcp://host:8786, no scheduler file that is there, and not local:N"
         raise ClusterError(f"--cluster {where}: {why}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # other versions of other packages are no matter here
-            client = Client(**named, timeout=CONNECT_S, set_as_default=False, name="pt2bugs")
+            return Client(**scheduler, timeout=CONNECT_S, set_as_default=False, name="pt2bugs")
     except OSError as error:
-        why = f"no scheduler answers there within {CONNECT_S:g} s; `dask scheduler` starts one ({_first_line(error)})"
+        why = f"no scheduler answers there within {CONNECT_S:g} s; `dask scheduler` starts one ({first_line(error)})"
         raise ClusterError(f"--cluster {where}: {why}") from None
     except (TypeError, RuntimeError, ValueError, KeyError, ImportError) as error:
         why = "see Dask's settings distributed.comm.tls if it is about certificates"
-        raise ClusterError(f"--cluster {where}: cannot be connected to: {_first_line(error)}; {why}") from None
-    try:
-        yield client
-    finally:
-        _close(client)
+        raise ClusterError(f"--cluster {where}: cannot be connected to: {first_line(error)}; {why}") from None
 
 
 @contextlib.contextmanager
-def _local(count: int) -> Iterator[Client]:
-    """A scheduler and workers on the loopback interface alone.
-
-    Raises:
-        ClusterError: the workers do not start.
-    """
-    from distributed import Client
-
+def _local(count: int) -> Iterator[LocalCluster]:
+    """Start a scheduler and workers on loopback. Only who has their certificate, made for them, can connect."""
     with tempfile.TemporaryDirectory(prefix="pt2bugs-cluster-", ignore_cleanup_errors=True) as folder:
         cluster = _started(count, folder)
         try:
-            client = Client(cluster, set_as_default=False, name="pt2bugs")
-            try:
-                yield client
-            finally:
-                _close(client)
+            yield cluster
         finally:
             cluster.close()
 
 
 def _started(count: int, folder: str) -> LocalCluster:
+    import cryptography  # noqa: F401  # which `temporary` needs; without it, the command line names the extra
     import dask
     from distributed import LocalCluster
+    from distributed.deploy.spec import close_clusters
+    from distributed.security import Security
+    from distributed.utils import LoopRunner
 
-    starts = 0
-    while True:
-        starts += 1
+    # Its servers for HTTP would answer anybody on this machine.
+    silent: dict[str, list[str]] = {f"distributed.{role}.http.routes": [] for role in ("scheduler", "worker", "nanny")}
+    runner = LoopRunner()
+    # The first process that multiprocessing spawns starts its tracker, which would let SIGINT through again.
+    resource_tracker.ensure_running()
+    # Dask's thread and the workers that it starts inherit this: Ctrl-C is for the driver alone, which ends the workers.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        runner.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    for start in range(MAX_STARTS):
         try:
-            with dask.config.set({"distributed.scheduler.active-memory-manager.start": False}):
+            with dask.config.set({"distributed.scheduler.active-memory-manager.start": False, **silent}):
                 return LocalCluster(
                     n_workers=count,
                     threads_per_worker=1,
                     host=LOOPBACK,
+                    security=Security.temporary(),
                     dashboard_address=f"{LOOPBACK}:0",
                     worker_dashboard_address=f"{LOOPBACK}:0",
+                    scheduler_kwargs={"dashboard": False},
                     memory_limit=0,  # limits are the cells', not the workers'
                     local_directory=folder,
                     silence_logs=logging.CRITICAL + 1,
-                    preload=["pt2bugs.cluster.local_worker"],
+                    preload=["pt2bugs.cluster.worker"],
+                    loop=runner.loop,
                 )
+        except KeyboardInterrupt:
+            # At exit Dask would close what has not started, and fail at it; the workers end with this process.
+            atexit.unregister(close_clusters)
+            raise
         except (RuntimeError, TimeoutError, OSError) as error:
             # A worker that is lost before it has joined takes all down; later ones are started again by Dask.
-            if starts == MAX_STARTS:
-                why = f"the workers ended while they started, {starts} times: {_first_line(error)}"
+            if start == MAX_STARTS - 1:
+                why = f"the workers ended while they started, {MAX_STARTS} times: {first_line(error)}"
                 raise ClusterError(f"--cluster local:{count}: {why}") from None
+    raise AssertionError
 
 
-def _close(client: Client) -> None:
-    with contextlib.suppress(OSError, TimeoutError, RuntimeError):
-        client.close(timeout=5)
+def first_line(error: BaseException) -> str:
+    """Return the first line of what an error says.
 
-
-def _first_line(error: BaseException) -> str:
+    Args:
+        error: of any class.
+    """
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]

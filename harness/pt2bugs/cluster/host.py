@@ -1,4 +1,4 @@
-"""What a worker says of the machine it is on: the class of the host, never its name."""
+"""The class of the machine that a worker is on, never its name."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Host:
 
     @property
     def platforms(self) -> frozenset[str]:
-        """The words of a header's `platform` that this machine fits."""
+        """Words of a header's `platform` that this machine fits."""
         levels = ("default", "avx2", "avx512")
         there = levels[: levels.index(self.capability) + 1] if self.capability in levels else ()
         return frozenset({self.machine.lower(), *there})
@@ -39,12 +39,12 @@ class Host:
 
 @lru_cache
 def this_host() -> Host:
-    """The machine of this process."""
+    """Return the machine of this process."""
     return Host(platform.machine(), _capability(), _gpus())
 
 
 def site() -> str:
-    """Names the disk that environments are made on: worker processes with the same site share them."""
+    """Return a name for the disk that environments are made on: worker processes with the same site share them."""
     home = cache_home()
     home.mkdir(parents=True, exist_ok=True)
     place = home.stat()
@@ -52,7 +52,7 @@ def site() -> str:
 
 
 def _capability() -> str:
-    """The least of torch's words for vector instructions that holds here (`torch.backends.cpu.get_cpu_capability`)."""
+    """Return the word of `torch.backends.cpu.get_cpu_capability` for the vector instructions that are here."""
     if platform.machine() not in ("x86_64", "AMD64"):
         return ""
     try:

@@ -1,4 +1,4 @@
-"""What travels between the driver and a worker: a batch of cells with their case files, and the answer.
+"""Messages between the driver and a worker: a cell with its case file, and its journal lines.
 
 No paths of the driver's machine are among it: a worker needs no file system that it shares with anybody.
 """
@@ -6,21 +6,18 @@ No paths of the driver's machine are among it: a worker needs no file system tha
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from pt2bugs.engine.backend import BackendSetup
 from pt2bugs.envs.environment import Key
-from pt2bugs.run.schedule import RunOptions
-
-LINE, LOG, READY = "line", "log", "ready"
-"""Kinds of events that a worker sends while a task runs."""
+from pt2bugs.run.plan import RunOptions
 
 
 @dataclass(frozen=True)
 class InstallOptions:
-    """Where a worker is to take packages from, as the user named it; what is not named is the worker's own setting.
+    """Package sources of the command line; what is not set there is the worker's own setting.
 
     `budget` is the bytes that all environments of a worker may take together.
     """
@@ -32,35 +29,14 @@ class InstallOptions:
 
 
 @dataclass(frozen=True)
-class CaseFile:
-    """A case file and the hash that the driver's `parse_case` gave it."""
-
-    name: str
-    text: bytes
-    hash: str
-
-
-@dataclass(frozen=True)
-class TaskCell:
-    """A cell by the names of its parts; `file` is a place in the list of case files."""
-
-    file: int
-    check: str
-    device: str
-    backend: str
-
-
-@dataclass(frozen=True)
-class Task:
-    """One environment and a batch of cells.
+class Batch:
+    """Settings that the cells of one environment share in a run.
 
     Args:
-        attempt: a name that no other task has; every line comes back under it.
-        topic: of the events that carry the lines.
+        topic: of the events by which a worker says what it does.
         pairs: devices and backends of all cells that the run has in this environment.
     """
 
-    attempt: str
     topic: str
     run_id: str
     key: Key
@@ -68,22 +44,38 @@ class Task:
     pairs: tuple[tuple[str, str], ...]
     options: RunOptions
     packages: InstallOptions
-    files: tuple[CaseFile, ...]
-    cells: tuple[TaskCell, ...]
+
+    @property
+    def name(self) -> str:
+        """Equal for cells that share an engine."""
+        return repr((self.run_id, self.key, self.setup))
+
+
+@dataclass(frozen=True)
+class Task:
+    """One cell. `case_hash` is what the driver's `parse_case` made of the file."""
+
+    batch: Batch
+    file: str
+    text: bytes
+    case_hash: str
+    check: str
+    device: str
+    backend: str
 
 
 @dataclass
 class Answer:
-    """What a task came to. `lines` repeats every line that was sent as an event: the number of its cell, and the line.
+    """The journal lines of a cell, one for each repeat; or why there are none.
 
     Args:
         unmade: why the environment cannot be made.
         failure: why no cell can be measured in it.
-        other_torch: that it imports another torch than the one asked for; no cell was run.
+        other_torch: it imports another torch than the one it was made for; the cell was not run.
         refused: why the worker cannot take the task at all.
     """
 
-    lines: list[tuple[int, bytes]] = field(default_factory=list)
+    lines: tuple[bytes, ...] = ()
     unmade: str = ""
     failure: str = ""
     other_torch: str = ""
@@ -92,7 +84,7 @@ class Answer:
 
 @lru_cache
 def code_hash() -> str:
-    """A hash of all source files of this package: two checkouts may call themselves by one version and differ."""
+    """Return a hash of all source files of this package: two checkouts of one version may differ."""
     package = Path(__file__).resolve().parent.parent
     digest = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):

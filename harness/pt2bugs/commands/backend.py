@@ -4,60 +4,59 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timezone
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from packaging.version import Version
 
 from pt2bugs.backends import baseline as base
+from pt2bugs.backends.answers import TITLES, Answer, Group, answers_for, by_component, by_demand, counts, of_group
 from pt2bugs.backends.baseline import Difference
-from pt2bugs.backends.known import REFERENCES, known_backends
 from pt2bugs.backends.measured import measured_backends
-from pt2bugs.backends.reach import Reach, on_its_device, reach_of, reproduction
-from pt2bugs.backends.references import compared_with, setup_beside
-from pt2bugs.backends.report import (
-    TITLES,
-    Answer,
-    Group,
-    answer_for,
-    by_component,
-    by_demand,
-    counts,
-    of_group,
-    reference_lines,
+from pt2bugs.backends.references import REFERENCES, ReferenceCells, reference_cells, setup_beside
+from pt2bugs.backends.spec import (
+    BackendSpec,
+    backend_spec,
+    known_backends,
+    on_its_device,
+    special_backends,
 )
 from pt2bugs.bisect.accepted import Accepted, AcceptedError, load_accepted
 from pt2bugs.case.cells import Cell, cells_of
-from pt2bugs.case.words import Outcome
+from pt2bugs.case.model import MAX_TIMEOUT_S, Case
+from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.commands import OK, UNEXPECTED
-from pt2bugs.commands.asked import on_this_machine
 from pt2bugs.commands.console import print_json, say, warn
 from pt2bugs.commands.machines import machines
-from pt2bugs.commands.options import (
-    ResultsOptions,
-    RunningOptions,
-    SelectionOptions,
-    add_results,
-    add_run,
-    add_selection,
+from pt2bugs.commands.options import CaseOptions, ResultsOptions, RunningOptions, option
+from pt2bugs.commands.selection import (
+    on_this_machine,
+    open_store,
+    package_sources,
+    rerun_command,
+    results_of,
+    run_options,
+    select_cases,
+    shard_name,
 )
-from pt2bugs.commands.selection import select_cases
-from pt2bugs.commands.targets import open_store, package_sources, run_options
 from pt2bugs.envs.environment import Key, choose_python
 from pt2bugs.envs.releases import Release, known_releases, select_releases
+from pt2bugs.envs.size import format_size
 from pt2bugs.errors import InputError, NothingSelected
+from pt2bugs.report.annotations import baseline_annotations, baseline_summary
 from pt2bugs.results.folder import open_results
-from pt2bugs.results.matrix import CellKey
-from pt2bugs.results.record import Record
+from pt2bugs.results.journal import Record
+from pt2bugs.results.matrix import CellKey, NewestLines, Results
 from pt2bugs.run.interpreter import named_interpreter, running_interpreter
-from pt2bugs.run.progress import progress_of_cells
-from pt2bugs.run.schedule import Target, line_of, missing
-
-_DIFFS = ("text", "markdown", "annotations")
-
+from pt2bugs.run.plan import Target, Work, cost, line_of, owed
+from pt2bugs.run.plan import plan as cells_in
+from pt2bugs.run.runner import progress_of_cells
+from pt2bugs.run.shards import DURATIONS, ShardName, divide, read_durations
 
 EXAMPLES = (
     ("pt2bugs backend NAME --torch 2.13", "the documented traps a backend falls into, and which are its own"),
@@ -65,132 +64,284 @@ EXAMPLES = (
 )
 
 
+def _seconds(text: str) -> float:
+    """Return a number of seconds, for argparse."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= MAX_TIMEOUT_S:
+        problem = f"{text!r} is no number of seconds greater than zero, and at most a day"
+        raise argparse.ArgumentTypeError(problem)
+    return seconds
+
+
 @dataclass(frozen=True, kw_only=True)
-class Options(SelectionOptions, ResultsOptions, RunningOptions):
-    """What the command takes."""
+class Options(CaseOptions, ResultsOptions, RunningOptions):
+    """Options of `backend`."""
 
-    name: str = ""
-    torch: str | None = None
-    python_exe: Path | None = None
-    offline: bool = False
-    rerun: bool = False
-    baseline: Path | None = None
-    update_baseline: bool = False
-    diff: str = "text"
-    json: bool = False
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    names = ", ".join(known_backends())
-    help_text = f"a torch.compile backend; known: {names}; without one, what was measured of each"
-    parser.add_argument("name", metavar="NAME", nargs="?", default="", help=help_text)
-    add_selection(parser, backend=False)
-    add_results(parser)
-    add_run(parser)
-    parser.add_argument("--torch", metavar="R", help="the torch release; default: the newest that the backend is for")
-    parser.add_argument(
+    name: str = option(
+        "NAME",
+        default="",
+        help=f"a torch.compile backend; known: {', '.join(known_backends())}; without one, what was measured of each",
+    )
+    torch: str | None = option(
+        "--torch", metavar="R", help="the torch release; default: the newest that the backend is for"
+    )
+    python_exe: Path | None = option(
         "--python-exe",
-        type=Path,
+        parse=Path,
         metavar="PATH",
         help="measure the torch and the backend that this interpreter has",
     )
-    parser.add_argument("--offline", action="store_true", help="answer from the journal alone, run nothing")
-    parser.add_argument("--rerun", action="store_true", help="run also what the journal answers")
-    parser.add_argument("--baseline", type=Path, metavar="FILE", help="known failures: exit 1 only for what differs")
-    parser.add_argument("--update-baseline", action="store_true", help="write what was seen to the baseline")
-    parser.add_argument("--diff", choices=_DIFFS, default="text", help="how differences from the baseline are shown")
-    parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+    offline: bool = option("--offline", default=False, help="answer from the journal alone, run nothing")
+    rerun: bool = option("--rerun", default=False, help="run also what the journal answers")
+    baseline: Path | None = option(
+        "--baseline", parse=Path, metavar="FILE", help="known failures: exit 1 only for what differs"
+    )
+    update_baseline: bool = option("--update-baseline", default=False, help="write what was seen to the baseline")
+    diff: str = option(
+        "--diff",
+        default="text",
+        choices=("text", "markdown", "annotations"),
+        help="how differences from the baseline are shown",
+    )
+    since_baseline: bool = option(
+        "--since-baseline", default=False, help="print only what differs from the baseline, not what is known"
+    )
+    shard: ShardName | None = option(
+        "--shard", parse=shard_name, metavar="K/N", help="the K-th of N parts of the checks, each with its references"
+    )
+    timeout: float | None = option(
+        "--timeout", parse=_seconds, metavar="S", help="no check may take longer, whatever its header says"
+    )
+    dry_run: bool = option("--dry-run", default=False, help="say what it would cost, run nothing")
+    json: bool = option("--json", default=False, help="print the answer as JSON")
 
 
 def run(options: Options) -> int:
+    """Select, plan, measure, query, render; without a name, what was measured of each backend. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
     if options.update_baseline and options.baseline is None:
         raise InputError("--update-baseline writes a file: name it with --baseline FILE")
+    if options.since_baseline and options.baseline is None:
+        raise InputError("--since-baseline tells what differs from a file: name it with --baseline FILE")
     if not options.name:
-        return _show_all(options)
+        return render_all(options)
     known = _read_baseline(options)
-    answers, mine, failures = _measure(options)
-    records = {one.cell.key: one.record for one in answers if one.record and one.group is not Group.NOT_CLAIMED}
-    found = None if known is None else base.differences(known, records, _today())
-    if options.json:
-        _print_json(answers, found, options, mine)
-    elif known is None or options.diff == "text":
-        _print(answers, options, mine)
-    for failure in failures:
-        say(failure)
-    if found is None:
-        is_bad = any(one.group is Group.ONLY_YOURS for one in answers)
-    else:
-        _show_differences(found, options, answers, len(records))
-        is_bad = bool(found)
-    if known is not None and options.baseline is not None and options.update_baseline:
-        base.write_baseline(options.baseline, base.updated(known, records))
-        say(f"{options.baseline}: written")
-        is_bad = False
-    return UNEXPECTED if is_bad or failures or not _has_answer(answers) else OK
+    selection = select(options)
+    planned = plan(options, selection)
+    if options.dry_run:
+        return render_cost(options, planned)
+    failures = measure(options, planned)
+    return render(options, planned, query(selection, planned), known, failures)
 
 
-def _measure(options: Options) -> tuple[list[Answer], Target, list[str]]:
-    """The answer for each cell, the target of the backend, and which environments could not answer."""
+@dataclass(frozen=True)
+class Selected:
+    """The backend, its cells, and those of the backends that it is compared with."""
+
+    corpus: Sequence[Case]
+    spec: BackendSpec
+    cells: Sequence[Cell]
+    references: ReferenceCells
+
+
+@dataclass(frozen=True)
+class Planned:
+    """The environments of the backend and of its references, and the work that the journal does not answer."""
+
+    results: Results
+    newest: NewestLines
+    mine: Target
+    plain: Target
+    work: list[Work]
+
+
+def select(options: Options) -> Selected:
+    """Return the cells that the backend is measured on.
+
+    Args:
+        options: of the command.
+
+    Raises:
+        NothingSelected: no check runs on it.
+    """
     corpus, cases = select_cases(options)
-    reach = reach_of(options.name, options.overrides)
-    if reach.known and reach.known.broken:
-        warn(f"{options.name}: is known not to run: {reach.known.broken}")
+    spec = backend_spec(options.name, options.overrides)
+    if spec.known and spec.known.broken:
+        warn(f"{options.name}: is known not to run: {spec.known.broken}")
     cells = [cell for case in cases for cell in cells_of(case, tuple(options.device), (options.name,))]
-    cells = on_its_device(cells, {options.name: reach})
-    compared = compared_with(reach, cases, tuple(options.device))
+    cells = on_its_device(cells, {options.name: spec})
     if not cells:
         raise NothingSelected(f"nothing selected: no check of the selected cases runs on the backend {options.name}")
-    results = open_results(options.results, (options.name, *REFERENCES))
-    newest = results.load(corpus, warn)
-    lines = newest.lines()
-    mine, plain = _targets(options, reach, cells, lines)
-    beside = [replace(mine, setup=setup_beside(name, reach)) for name in REFERENCES]
-    failures = []
-    if not options.offline:
-        work = missing([mine, plain], [*cells, *compared.plain], lines, rerun=options.rerun)
-        work += missing(beside, compared.beside, lines, rerun=options.rerun)
-        # What cannot say is told with the answers, each with why.
-        work = list(on_this_machine(work, options.device, options.cluster, lambda _: None))
-        say(f"{mine}: {sum(len(one.cells) for one in work)} cells to run")
-        with machines(options, lines) as new_runner, progress_of_cells() as progress:
-            store = open_store(options)
-            new_runner(results, store, run_options(options), progress, newest.add).run(work)
-        if work:
-            results.derive(newest)
-        failures = [f"{one.target}: {one.failure}" for one in work if one.failure]
-        lines = newest.lines()
-    beside_it = [
-        *(line_of(lines, plain, cell) for cell in compared.plain),
-        *(line_of(lines, mine, cell) for cell in compared.beside),
-    ]
-    others = reference_lines(record for record in beside_it if record and record["verdict"] != "error")
-    answers = [
-        answer_for(
-            cell,
-            line_of(lines, mine, cell),
-            others.get(cell.key.which_check, {}),
-            reach.setup.not_claimed,
-        )
-        for cell in cells
-    ]
-    return answers, mine, failures
+    references = reference_cells(spec, cases, tuple(options.device))
+    return _part(options, Selected(corpus, spec, cells, references))
 
 
-def _has_answer(answers: Iterable[Answer]) -> bool:
-    """Whether the backend answered at all. If its canary failed, it did not."""
-    return any(one.group not in (Group.CANNOT_SAY, Group.NOT_CLAIMED) for one in answers)
+def _part(options: Options, selection: Selected) -> Selected:
+    """Return all that is selected, or the shard of it: checks with their references, so that each shard can answer."""
+    if options.shard is None:
+        return selection
+    durations = read_durations(results_of(options).folder / DURATIONS)
+    whole = [Work(Target(Key("", ""), setup=selection.spec.setup), list(selection.cells))]
+    shard = divide(whole, options.shard.count, durations.of).shard(options.shard)
+    cells = [cell for part in shard for cell in part.cells]
+    if not cells:
+        raise NothingSelected(f"nothing selected: --shard {options.shard} of {len(selection.cells)} cells is empty")
+    checks = {cell.key.which_check for cell in cells}
+    plain, beside = (
+        tuple(cell for cell in group if cell.key.which_check in checks)
+        for group in (selection.references.plain, selection.references.beside)
+    )
+    return replace(selection, cells=cells, references=ReferenceCells(plain, beside))
+
+
+def plan(options: Options, selection: Selected) -> Planned:
+    """Return what is to be run in which environments.
+
+    Args:
+        options: of the command.
+        selection: the cells.
+
+    Raises:
+        InputError: the release is not known, or the options contradict each other.
+    """
+    spec, references = selection.spec, selection.references
+    results = results_of(options, (options.name, *REFERENCES))
+    newest = results.load(selection.corpus, warn)
+    mine, plain = _targets(options, spec, selection.cells, newest.lines())
+    if options.offline:
+        return Planned(results, newest, mine, plain, [])
+    beside = [replace(mine, setup=setup_beside(name, spec)) for name in REFERENCES]
+    alone = [replace(plain, setup=special.setup) for special in special_backends(REFERENCES).values()]
+    work = cells_in([*selection.cells, *references.plain], [mine, plain, *alone]) + cells_in(references.beside, beside)
+    if not options.rerun:
+        work = owed(work, newest.lines())
+    # What cannot say is told with the answers, each with why.
+    work = list(on_this_machine(work, options.device, options.cluster, lambda _: None))
+    return Planned(results, newest, mine, plain, work)
+
+
+def measure(options: Options, planned: Planned) -> list[str]:
+    """Run the work into the journal. Return which environments could not answer.
+
+    Args:
+        options: of the command.
+        planned: the work.
+    """
+    if options.offline:
+        return []
+    say(f"{planned.mine}: {sum(len(part.cells) for part in planned.work)} cells to run")
+    newest = planned.newest
+    with machines(options, newest.lines()) as new_runner, progress_of_cells() as progress:
+        how = replace(run_options(options), timeout_cap_s=options.timeout or float("inf"))
+        runner = new_runner(planned.results, open_store(options), how, progress, newest.add)
+        runner.run(planned.work)
+    if planned.work:
+        planned.results.derive(newest)
+    return [f"{part.target}: {part.failure}" for part in planned.work if part.failure]
+
+
+def query(selection: Selected, planned: Planned) -> list[Answer]:
+    """Return the answer for each cell of the backend.
+
+    Args:
+        selection: the cells.
+        planned: where they were measured.
+    """
+    lines, references = planned.newest.lines(), selection.references
+    reference_lines = [
+        *(line_of(lines, planned.plain, cell) for cell in references.plain),
+        *(line_of(lines, planned.mine, cell) for cell in references.beside),
+    ]
+    not_claimed = selection.spec.setup.not_claimed
+    return answers_for(selection.cells, lambda cell: line_of(lines, planned.mine, cell), reference_lines, not_claimed)
+
+
+def render(
+    options: Options,
+    planned: Planned,
+    answers: Sequence[Answer],
+    known: Sequence[Accepted] | None,
+    failures: Sequence[str],
+) -> int:
+    """Print the answers, and what differs from the baseline. Return the exit code.
+
+    Args:
+        options: of the command.
+        planned: where the cells were measured.
+        answers: for each cell.
+        known: the entries of the baseline; None without one.
+        failures: environments that could not answer.
+    """
+    records = {
+        answer.cell.key: answer.record for answer in answers if answer.record and answer.group is not Group.NOT_CLAIMED
+    }
+    differences = None if known is None else base.differences(list(known), records, _today())
+    if options.since_baseline and differences is not None:
+        differing = {difference.cell for difference in differences}
+        shown = [answer for answer in answers if answer.cell.key in differing]
+    else:
+        shown = list(answers)
+    if options.json:
+        _print_json(answers, shown, differences, options, planned.mine)
+    elif not options.since_baseline and (known is None or options.diff == "text"):
+        _print(answers, options, planned.mine)
+    for failure in failures:
+        say(failure)
+    if differences is None:
+        is_bad = any(answer.group is Group.ONLY_YOURS for answer in answers)
+    else:
+        _show_differences(differences, options, answers, len(records))
+        if options.since_baseline and options.diff == "text" and not options.json:
+            for answer in shown:
+                print(f"reproduce {answer.name}: {_reproduce(answer, planned.mine, options)}")
+        is_bad = bool(differences)
+    if known is not None and options.baseline is not None and options.update_baseline:
+        base.write_baseline(options.baseline, base.updated(list(known), records))
+        say(f"{options.baseline}: written")
+        is_bad = False
+    # If its canary failed, the backend did not answer at all.
+    has_answer = any(answer.group not in (Group.CANNOT_SAY, Group.NOT_CLAIMED) for answer in answers)
+    return UNEXPECTED if is_bad or failures or not has_answer else OK
+
+
+def render_cost(options: Options, planned: Planned) -> int:
+    """Print what the run would cost, instead of it. Return the exit code.
+
+    Args:
+        options: of the command.
+        planned: the work.
+    """
+    lines, jobs = planned.newest.lines(), run_options(options).jobs
+    expected = cost(planned.work, open_store(options), lines, jobs)
+    if options.json:
+        facts = {"cells": expected.cells, "bytes": expected.disk, "seconds": round(expected.seconds)}
+        print_json({**facts, "made": list(map(str, expected.made)), "to_install": list(map(str, expected.unmade))})
+        return OK
+    for part in planned.work:
+        print(f"{part.target!s:40}  {len(part.cells):5} cells")
+    say(
+        f"would run {expected.cells} cells, {len(expected.unmade)} environments to be installed: "
+        f"about {format_size(expected.disk)} and {max(1, round(expected.seconds / 60))} minutes"
+    )
+    return OK
 
 
 # --- where it is measured -----------------------------------------------------------------------------
 
 
 def _targets(
-    options: Options, reach: Reach, cells: Sequence[Cell], lines: dict[CellKey, Record]
+    options: Options, spec: BackendSpec, cells: Sequence[Cell], lines: dict[CellKey, Record]
 ) -> tuple[Target, Target]:
-    """The target of the backend, and that of the backends it is compared with: the same torch without its packages."""
-    others = frozenset({reach.name})
+    """Return the targets of the backend and of its references: the same torch, without its packages."""
+    others = frozenset({spec.name, *special_backends(REFERENCES)})
     if options.python_exe is not None or (
-        not options.offline and options.torch is None and reach.known is None and not options.packages
+        not options.offline and options.torch is None and spec.known is None and not options.packages
     ):
         if options.torch or options.packages:
             raise InputError("--python-exe names an interpreter that has torch and the backend: leave out the rest")
@@ -199,11 +350,11 @@ def _targets(
             raise InputError(f"--python-exe {options.python_exe}: {problem}")
         there = named_interpreter(options.python_exe) if options.python_exe else running_interpreter()
         without = replace(there, key=replace(there.key, extras=()), others=others)
-        return replace(there, setup=reach.setup), without
-    release = _offline_release(options, reach, cells, lines) if options.offline else _release(options, reach)
+        return replace(there, setup=spec.setup), without
+    release = _offline_release(options, spec, cells, lines) if options.offline else _release(options, spec)
     index = package_sources(options).name
-    key = Key(str(release), _python_for(options, release, lines), reach.extras, index, reach.installs)
-    return Target(key, setup=reach.setup), Target(replace(key, extras=(), installs=()), others=others)
+    key = Key(str(release), _python_for(options, release, lines), spec.extras, index, spec.installs)
+    return Target(key, setup=spec.setup), Target(replace(key, extras=(), installs=()), others=others)
 
 
 def _python_for(options: Options, release: Release, lines: dict[CellKey, Record]) -> str:
@@ -213,23 +364,25 @@ def _python_for(options: Options, release: Release, lines: dict[CellKey, Record]
     return options.python or max(there, key=Version, default="")
 
 
-def _release(options: Options, reach: Reach) -> Release:
+def _release(options: Options, spec: BackendSpec) -> Release:
     releases = known_releases(package_sources(options), warn)
     if options.torch:
         chosen = select_releases([options.torch], releases)[-1]
-        if not reach.supports(str(chosen)) and reach.known:
+        if not spec.supports(str(chosen)) and spec.known:
             raise InputError(
-                f"{options.name}: is for torch {reach.known.torch}, not {chosen}; --with names other packages"
+                f"{options.name}: is for torch {spec.known.torch}, not {chosen}; --with names other packages"
             )
         return chosen
-    fitting = [one for one in releases if reach.supports(str(one)) and not one.version.is_prerelease]
+    fitting = [release for release in releases if spec.supports(str(release)) and not release.version.is_prerelease]
     if not fitting:
         raise InputError(f"{options.name}: the package index has no torch release that it is for")
     return fitting[-1]
 
 
-def _offline_release(options: Options, reach: Reach, cells: Sequence[Cell], lines: dict[CellKey, Record]) -> Release:
-    wanted, extras = {cell.key for cell in cells}, "+".join(reach.extras)
+def _offline_release(
+    options: Options, spec: BackendSpec, cells: Sequence[Cell], lines: dict[CellKey, Record]
+) -> Release:
+    wanted, extras = {cell.key for cell in cells}, "+".join(spec.extras)
     there = {Version(key.torch) for key in lines if key.cell in wanted and key.extras == extras and key.torch}
     if options.torch:
         there = {version for version in there if str(version) == options.torch}
@@ -242,36 +395,42 @@ def _offline_release(options: Options, reach: Reach, cells: Sequence[Cell], line
 # --- the answer ---------------------------------------------------------------------------------------
 
 
-def _reproduce(cell: Cell, target: Target, options: Options) -> str:
-    """The command that runs the cell again."""
+def _reproduce(answer: Answer, target: Target, options: Options) -> str:
+    """Return the command that runs the cell again; of an inherited failure on the layer of torch that has it."""
     torch = target.key.torch if target.python is None else None
-    extras = () if target.python else target.key.extras
-    command = reproduction(cell.key, torch, extras, options.overrides)
+    above = answer.others[answer.layer] if answer.layer else None
+    # On the backend's own device a layer runs in the backend's environment alone.
+    if above is not None and not above["extras"] and not target.python:
+        cell = replace(answer.cell, device=above["device"], backend=answer.layer)
+        alone = replace(options, packages=(), imports=(), not_claimed=(), on="")
+        command = rerun_command(alone, options.cases, cell, torch, ())
+    else:
+        extras = () if target.python else target.key.extras
+        command = rerun_command(options, options.cases, answer.cell, torch, extras)
     if options.python_exe:
         command += ["--python-exe", str(options.python_exe), "--results", str(options.results or "results")]
-    for option, values in (
-        ("--index", [options.index] if options.index else []),
-        ("--find-links", options.find_links),
-        ("--python", [options.python] if options.python else []),
-        ("--cases", options.cases),
-    ):
-        command += [argument for value in values for argument in (option, str(value))]
-    return shlex.join([*command, "--rerun"])
+    return shlex.join(command)
 
 
-def _show_all(options: Options) -> int:
-    """What was measured of each backend, in the newest torch that it was measured in."""
+def render_all(options: Options) -> int:
+    """Print what was measured of each backend, in the newest torch that it was measured in. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
     if options.torch or options.baseline or options.packages or options.python_exe:
         raise InputError("name the backend that the options are about: pt2bugs backend NAME")
     corpus, cases = select_cases(options)
-    measured = {one.name: one for one in measured_backends(open_results(options.results), corpus, cases, warn)}
+    measured = {
+        backend.name: backend for backend in measured_backends(open_results(options.results), corpus, cases, warn)
+    }
     names = [*known_backends(), *(name for name in measured if name not in known_backends())]
     rows: list[dict[str, Any]] = []
     for name in names:
-        one, known = measured.get(name), known_backends().get(name)
-        if one:
-            numbers = {"cells": len(one.answers), **one.counts}
-            rows.append({"backend": name, "torch": one.torch, "packages": list(one.extras), **numbers})
+        backend, known = measured.get(name), known_backends().get(name)
+        if backend:
+            numbers = {"cells": len(backend.answers), **backend.counts}
+            rows.append({"backend": name, "torch": backend.torch, "packages": list(backend.extras), **numbers})
         elif known and name not in REFERENCES:
             why = f"does not run: {known.broken}" if known.broken else f"not measured: {known.about}"
             rows.append({"backend": name, "torch": "", "about": why})
@@ -288,46 +447,56 @@ def _show_all(options: Options) -> int:
 
 
 def _print_json(
-    answers: Sequence[Answer], differences: Sequence[Difference] | None, options: Options, target: Target
+    answers: Sequence[Answer],
+    shown: Sequence[Answer],
+    differences: Sequence[Difference] | None,
+    options: Options,
+    target: Target,
 ) -> None:
     torch = target.build or target.key.torch
-    answer: dict[str, Any] = {"torch": torch, "backend": options.name, "packages": list(target.key.extras)}
-    answer["cells"] = [one.as_dict(_reproduce(one.cell, target, options)) for one in answers]
-    answer |= {"groups": counts(answers), "components": by_component(answers), "demands": by_demand(answers)}
+    printed: dict[str, Any] = {"torch": torch, "backend": options.name, "packages": list(target.key.extras)}
+    printed["cells"] = [answer.as_dict(_reproduce(answer, target, options)) for answer in shown]
+    printed |= {"groups": counts(answers), "components": by_component(answers), "demands": by_demand(answers)}
     if differences is not None:
-        answer["differences"] = [one.as_dict() for one in differences]
-    print_json(answer)
+        printed["differences"] = [difference.as_dict() for difference in differences]
+    print_json(printed)
 
 
 def _print(answers: Sequence[Answer], options: Options, target: Target) -> None:
     with_ = f" with {', '.join(target.key.extras)}" if target.key.extras else ""
     print(f"{options.name} on torch {target.build or target.key.torch}{with_}: {len(answers)} cells")
     for group, title in TITLES.items():
-        found = of_group(answers, group)
-        if not found:
+        of_this = of_group(answers, group)
+        if not of_this:
             continue
-        shared = sum(one.is_inductors_too for one in found)
+        shared = sum(answer.is_inductors_too for answer in of_this)
         at_the_end = f", of which inductor fails the same in the last {shared}" if shared else ""
-        print(f"\n{title} ({len(found)}{at_the_end})")
+        print(f"\n{title} ({len(of_this)}{at_the_end})")
         if group is Group.PASSES:
             continue
         if group is Group.NOT_CLAIMED:
-            for one in found:
-                print(f"  {one.name}  {one.why}")
+            for answer in of_this:
+                print(f"  {answer.name}  {answer.why}")
             continue
         # An environment that is broken says the same of every cell.
-        said: dict[str, list[Answer]] = {}
-        for one in found:
-            said.setdefault(one.why, []).append(one)
-        for why, alike in said.items():
-            if group is Group.CANNOT_SAY and len(alike) > 1:
-                print(f"  {len(alike)} cells: {why[:400]}")
-                continue
-            for one in alike:
-                print(f"  {one.name}  {one.cell.case.title}")
-                print(f"    issue:     {one.cell.case.issue}")
-                print(f"    seen:      {why[:300]}")
-                print(f"    reproduce: {_reproduce(one.cell, target, options)}")
+        times = Counter(answer.why for answer in of_this) if group is Group.CANNOT_SAY else Counter[str]()
+        told: set[str] = set()
+        for (_, frame), part in groupby(of_this, key=lambda answer: (answer.is_inductors_too, answer.frame)):
+            alike = list(part)
+            if frame and len(alike) > 1 and group is Group.ONLY_YOURS:
+                print(f"  {len(alike)} cells end in {frame}:")
+            for answer in alike:
+                if times[answer.why] > 1:
+                    if answer.why not in told:
+                        print(f"  {times[answer.why]} cells: {answer.why[:400]}")
+                    told.add(answer.why)
+                    continue
+                print(f"  {answer.name}  {answer.cell.case.title}")
+                print(f"    issue:     {answer.cell.case.issue}")
+                if answer.frame:
+                    print(f"    in:        {answer.frame}")
+                print(f"    seen:      {answer.why[:300]}")
+                print(f"    reproduce: {_reproduce(answer, target, options)}")
     for what, table in (("component", by_component(answers)), ("demand", by_demand(answers))):
         if table:
             width = max(len(what), *map(len, table))
@@ -350,21 +519,22 @@ def _read_baseline(options: Options) -> list[Accepted] | None:
     return load_accepted(options.baseline)
 
 
-def _show_differences(found: Sequence[Difference], options: Options, answers: Sequence[Answer], cells: int) -> None:
+def _show_differences(
+    differences: Sequence[Difference], options: Options, answers: Sequence[Answer], cells: int
+) -> None:
     """Print what differs from the baseline in the form asked for, and say how much it is."""
     name, text = options.baseline, ""
+    cases = {answer.cell.case.id: answer.cell.case for answer in answers}
     if options.diff == "markdown":
-        issues = {one.cell.case.id: one.cell.case.issue for one in answers}
-        text = base.as_markdown(found, issues) if found else f"Nothing differs from `{name}`."
+        text = baseline_summary(differences, cases) if differences else f"Nothing differs from `{name}`."
     elif options.diff == "annotations":
-        locations = {one.cell.key.which_check: (one.cell.case.path.as_posix(), one.cell.check.line) for one in answers}
-        text = base.as_annotations(found, locations)
-    elif found:
-        text = f"\nagainst {name} ({len(found)})\n{base.as_text(found)}"
+        text = baseline_annotations(differences, cases)
+    elif differences:
+        text = f"\nagainst {name} ({len(differences)})\n{base.as_text(differences)}"
     if text and not options.json:
         print(text)
-    say(f"{name}: {len(found)} of {cells} cells differ" if found else f"{name}: nothing differs")
-    broken = sum(one.record is None or one.record["outcome"] == Outcome.ERROR for one in answers)
+    say(f"{name}: {len(differences)} of {cells} cells differ" if differences else f"{name}: nothing differs")
+    broken = sum(answer.record is None or answer.record["outcome"] == Outcome.ERROR for answer in answers)
     if broken:
         say(f"{name}: {broken} cells could not be measured, and are neither new nor gone")
 

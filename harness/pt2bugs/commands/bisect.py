@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,32 +11,35 @@ from typing import Any
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from pt2bugs.backends.reach import reproduction
-from pt2bugs.bisect.bisection import Bisection, CheckHistory, window
-from pt2bugs.bisect.evidence import CONFIDENCE, Evidence
-from pt2bugs.bisect.search import State, Transition
+from pt2bugs.bisect.bisection import BisectedCheck, Bisection, window
 from pt2bugs.case.cells import Cell
-from pt2bugs.case.words import Verdict
+from pt2bugs.case.model import Case
+from pt2bugs.case.vocabulary import Verdict
 from pt2bugs.commands import OK, UNEXPECTED
-from pt2bugs.commands.console import cut, print_json, say, warn
+from pt2bugs.commands.console import fit, print_json, say, warn
 from pt2bugs.commands.machines import machines
-from pt2bugs.commands.options import (
-    ResultsOptions,
-    RunningOptions,
-    SelectionOptions,
-    add_results,
-    add_run,
-    add_selection,
+from pt2bugs.commands.options import ResultsOptions, RunningOptions, SelectionOptions, option
+from pt2bugs.commands.selection import (
+    open_store,
+    package_sources,
+    rerun_command,
+    results_of,
+    run_options,
+    select_cases,
+    select_cells,
+    targets_for,
+    tell_newest,
+    without_release,
 )
-from pt2bugs.commands.selection import select_cases, select_cells
-from pt2bugs.commands.targets import one_shape, open_store, package_sources, run_options, targets_for, tell_newest
 from pt2bugs.envs.environment import Key
-from pt2bugs.envs.extras import EXTRAS
+from pt2bugs.envs.extras import known_extras
 from pt2bugs.envs.releases import Release, ReleaseError, known_releases, minors, parse_request, select_releases
 from pt2bugs.errors import InputError, NothingSelected
-from pt2bugs.results.folder import open_results
-from pt2bugs.run.progress import progress_of_cells
-from pt2bugs.run.schedule import Target, belongs
+from pt2bugs.isolate import fixes
+from pt2bugs.results.folder import results_folder
+from pt2bugs.results.history import CONFIDENCE, Histories, State, Transition
+from pt2bugs.run.plan import Target, belongs
+from pt2bugs.run.runner import progress_of_cells
 
 COMPARE = "https://github.com/pytorch/pytorch/compare/{}...{}"
 
@@ -50,75 +52,105 @@ EXAMPLES = (
 
 @dataclass(frozen=True, kw_only=True)
 class Options(SelectionOptions, ResultsOptions, RunningOptions):
-    """What the command takes."""
+    """Options of `bisect`."""
 
-    torch: Sequence[str] = ()
-    patches: bool = False
-    candidates: bool = False
-    thorough: bool = False
-    offline: bool = False
-    json: bool = False
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_selection(parser)
-    add_results(parser)
-    add_run(parser)
-    parser.add_argument(
+    torch: Sequence[str] = option(
         "--torch",
-        action="append",
-        default=[],
+        default=(),
         metavar="RANGE",
         help='the releases: ">=2.4,<2.10", minors (the default), all, nightly:2026-01-01..2026-03-01; '
         "of a range the newest patch of each minor release takes part",
     )
-    parser.add_argument("--patches", action="store_true", help="every patch release of the range takes part")
-    parser.add_argument("--candidates", action="store_true", help="release candidates take part, too")
-    parser.add_argument("--thorough", action="store_true", help="run every release of the range")
-    parser.add_argument("--offline", action="store_true", help="answer from the journal alone, run nothing")
-    parser.add_argument("--json", action="store_true", help="print the answers as JSON")
+    patches: bool = option("--patches", default=False, help="every patch release of the range takes part")
+    candidates: bool = option("--candidates", default=False, help="release candidates take part, too")
+    thorough: bool = option("--thorough", default=False, help="run every release of the range")
+    offline: bool = option("--offline", default=False, help="answer from the journal alone, run nothing")
+    json: bool = option("--json", default=False, help="print the answers as JSON")
 
 
 def run(options: Options) -> int:
+    """Select, plan, measure, render. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
+    bisection = plan(options, *select(options))
+    try:
+        measure(options, bisection)
+    except KeyboardInterrupt:
+        render(options, bisection)
+        raise
+    return render(options, bisection)
+
+
+def select(options: Options) -> tuple[list[Case], list[Cell]]:
+    """Return the corpus, and the cells to bisect.
+
+    Args:
+        options: of the command.
+
+    Raises:
+        InputError: an option is wrong.
+        NothingSelected: no cell is left.
+    """
     corpus, cases = select_cases(options)
-    shape = one_shape(options, options.backend)
+    place = without_release(options, options.backend)
     parse_request(options.torch)
-    cells = [cell for cell in select_cells(options, cases) if belongs(cell, shape)]
+    cells = [cell for cell in select_cells(options, cases) if belongs(cell, place)]
     if not cells:
         wanted = sorted({case.extra for case in cases if case.extra})
-        with_extra = f"; they need --extra {' or '.join(wanted)}" if wanted and not shape.key.extras else ""
+        with_extra = f"; they need --extra {' or '.join(wanted)}" if wanted and not place.key.extras else ""
         raise NothingSelected(f"nothing selected: the selected cases have no check here{with_extra}")
-    results = open_results(options.results, options.backend)
-    evidence = Evidence.load(results, corpus, warn, options.python)
-    known = _known(options, evidence, cells)
+    return corpus, cells
+
+
+def plan(options: Options, corpus: Sequence[Case], cells: Sequence[Cell]) -> Bisection:
+    """Return the search over the releases of the range, with what the journal says of them.
+
+    Args:
+        options: of the command.
+        corpus: all cases.
+        cells: the selected ones.
+
+    Raises:
+        ReleaseError: no release can be used, or the package index cannot be asked.
+        InputError: the range has fewer than two releases.
+    """
+    results = results_of(options, options.backend)
+    histories = Histories.load(results, corpus, warn, options.python)
+    if options.offline:
+        known = [Release(version, ()) for version in histories.releases(cells)]
+    else:
+        known = known_releases(package_sources(options), warn)
     tell_newest(options.torch, known)
-    releases = range_of(options, known)
-    bisection = Bisection(cells, _targets(options, releases, evidence), results, evidence, thorough=options.thorough)
-    try:
-        if not options.offline:
-            store = open_store(options)
-            with machines(options, evidence.newest.lines()) as new_runner:
-                bisection.run(store, run_options(options), progress_of_cells, say, new_runner)
-            if bisection.cost.visited:
-                results.derive(evidence.newest)
-    except KeyboardInterrupt:
-        _print(bisection, options)
-        raise
-    _print(bisection, options)
-    return OK if all(_is_expected(history) for history in bisection.histories) else UNEXPECTED
+    targets = _targets(options, range_of(options, known), histories)
+    return Bisection(cells, targets, results, histories, thorough=options.thorough)
+
+
+def measure(options: Options, bisection: Bisection) -> None:
+    """Run the releases that decide, until every check is decided.
+
+    Args:
+        options: of the command.
+        bisection: the search, which takes what is measured.
+    """
+    if options.offline:
+        return
+    with machines(options, bisection.journal.lines()) as new_runner:
+        bisection.run(open_store(options), run_options(options), progress_of_cells, say, new_runner)
+    if bisection.cost.visited:
+        bisection.results.derive(bisection.journal.newest)
 
 
 # --- the range ----------------------------------------------------------------------------------------
 
 
-def _known(options: Options, evidence: Evidence, cells: Sequence[Cell]) -> list[Release]:
-    if options.offline:
-        return [Release(version, ()) for version in evidence.releases(cells)]
-    return known_releases(package_sources(options), warn)
-
-
 def range_of(options: Options, releases: Sequence[Release]) -> list[Release]:
-    """The releases that take part, oldest first.
+    """Return the releases that take part, oldest first.
+
+    Args:
+        options: of the command.
+        releases: that there are.
 
     Raises:
         ReleaseError: a value of ``--torch`` matches nothing.
@@ -127,41 +159,42 @@ def range_of(options: Options, releases: Sequence[Release]) -> list[Release]:
     chosen: set[Release] = set()
     specs = options.torch or ["all" if options.patches else "minors"]
     for spec, request in zip(specs, parse_request(specs), strict=True):
-        found = _matching(spec, request, releases, candidates=options.candidates)
+        matching = _matching(spec, request, releases, candidates=options.candidates)
         if spec == "minors" or (isinstance(request, SpecifierSet) and not options.patches):
-            found = [*minors(found), *(release for release in found if release.version.is_prerelease)]
-        chosen.update(found)
+            matching = [*minors(matching), *(release for release in matching if release.version.is_prerelease)]
+        chosen.update(matching)
     if len(chosen) < 2:
-        asked = " ".join(options.torch) or "minors"
+        named = " ".join(options.torch) or "minors"
         only = next(iter(chosen))
         hint = "" if options.patches else "; --patches takes every patch release"
-        raise InputError(f"--torch {asked}: only torch {only} is in this range, a bisection needs two{hint}")
+        raise InputError(f"--torch {named}: only torch {only} is in this range, a bisection needs two{hint}")
     return sorted(chosen)
 
 
 def _matching(spec: str, request: object, releases: Sequence[Release], *, candidates: bool) -> list[Release]:
-    """What a word means, release candidates included where asked for."""
-    found = select_releases([spec if spec != "minors" else "all"], releases)
+    """Return the releases that a word means, candidates included where asked for."""
+    selected = select_releases([spec if spec != "minors" else "all"], releases)
     if not candidates or isinstance(request, Version):
-        return found
+        return selected
     pool = [release for release in releases if release.version.pre is not None and release.version.dev is None]
     if isinstance(request, SpecifierSet):
         pool = [release for release in pool if request.contains(release.version, prereleases=True)]
     elif not isinstance(request, str):
-        return found
-    return [*found, *pool]
+        return selected
+    return [*selected, *pool]
 
 
-def _targets(options: Options, releases: Sequence[Release], evidence: Evidence) -> dict[str, Target | str]:
-    """The environment of each release, or why there is none."""
+def _targets(options: Options, releases: Sequence[Release], histories: Histories) -> dict[str, Target | str]:
+    """Return the environment of each release, or why there is none."""
     targets: dict[str, Target | str] = {}
-    shape = one_shape(options, options.backend)
-    extras = shape.key.extras
+    place = without_release(options, options.backend)
+    extras = place.key.extras
     for release in releases:
-        unmade = [name for name in extras if name in EXTRAS and EXTRAS[name].requirements_for(str(release)) is None]
+        known = known_extras()
+        unmade = [name for name in extras if name in known and known[name].requirements_for(str(release)) is None]
         if options.offline:
-            key = Key(str(release), options.python or evidence.python_of(release), extras)
-            targets[str(release)] = replace(shape, key=key)
+            key = Key(str(release), options.python or histories.python_of(release), extras)
+            targets[str(release)] = replace(place, key=key)
         elif unmade:
             targets[str(release)] = f"the extra {unmade[0]} is not made for it"
         else:
@@ -178,12 +211,8 @@ def _targets(options: Options, releases: Sequence[Release], evidence: Evidence) 
 # --- the answer ---------------------------------------------------------------------------------------
 
 
-def _is_expected(history: CheckHistory) -> bool:
-    return history.is_decided and not _surprises(history)
-
-
-def _surprises(history: CheckHistory) -> dict[str, str]:
-    """The releases that the header is wrong about, each with what was seen."""
+def _surprises(history: BisectedCheck) -> dict[str, str]:
+    """Return the releases that the header is wrong about, each with what was seen."""
     return {
         release: finding.summary
         for release in history.search.versions
@@ -192,101 +221,123 @@ def _surprises(history: CheckHistory) -> dict[str, str]:
     }
 
 
-def _print(bisection: Bisection, options: Options) -> None:
+def render(options: Options, bisection: Bisection) -> int:
+    """Print the answer for each check. Return the exit code.
+
+    Args:
+        options: of the command.
+        bisection: the search.
+    """
     cost = bisection.cost
+    saved = max(0, cost.alone - len(cost.visited))
     if options.json:
-        answers = [answer_of(history, bisection, options) for history in bisection.histories]
         spent = {
             "environments": cost.visited,
             "installed": cost.installed,
             "cells": cost.cells,
             "one_by_one": cost.alone,
-            "saved": max(0, cost.alone - len(cost.visited)),
+            "saved": saved,
         }
-        print_json({"answers": answers, "cost": spent})
+        print_json({"answers": [answer_of(history, options) for history in bisection.histories], "cost": spent})
     else:
-        text = "\n\n".join(text_of(history, bisection, options) for history in bisection.histories)
+        text = "\n\n".join(text_of(history, options) for history in bisection.histories)
         for line in text.splitlines():
             # Commands and addresses are there to be copied.
-            print(line if "reproduce: " in line or "://" in line else cut(line))
+            print(line if "reproduce: " in line or "://" in line else fit(line, 6))
     if cost.visited:
         say(
             f"{cost.cells} cells in {len(cost.visited)} environments, {cost.installed} of them installed now; "
-            f"the checks one by one would have asked for {cost.alone} environments: "
-            f"{max(0, cost.alone - len(cost.visited))} saved"
+            f"the checks one by one would have asked for {cost.alone} environments: {saved} saved"
         )
     elif not options.offline:
         say("answered by the journal, nothing was run")
+    is_expected = all(history.is_decided and not _surprises(history) for history in bisection.histories)
+    return OK if is_expected else UNEXPECTED
 
 
-def answer_of(history: CheckHistory, bisection: Bisection, options: Options) -> dict[str, Any]:
-    """The answer for machines."""
+def answer_of(history: BisectedCheck, options: Options) -> dict[str, Any]:
+    """Return the answer for machines.
+
+    Args:
+        history: of a check.
+        options: of the command, for the commands that reproduce it.
+    """
     cell, search = history.cell, history.search
     return {
         "case": cell.case.id,
         "check": cell.check.name,
         "device": cell.device,
         "backend": cell.backend,
-        "extras": list(one_shape(options, options.backend).key.extras),
+        "extras": list(without_release(options, options.backend).key.extras),
         "decided": history.is_decided,
         "summary": _summary(history),
         "releases": {release: str(search.states[release]) for release in search.versions if release in search.states},
         "cannot_say": history.unusable,
         "surprises": _surprises(history),
-        "transitions": [_transition(one, history, options) for one in search.transitions()],
+        "transitions": [_transition(transition, history, options) for transition in search.transitions()],
     }
 
 
-def _transition(one: Transition[str], history: CheckHistory, options: Options) -> dict[str, Any]:
-    gits = {side: history.findings[side].record["torch_git"] for side in (one.before, one.after)}
-    documented, fits = _documented(one, history)
+def _transition(transition: Transition[str], history: BisectedCheck, options: Options) -> dict[str, Any]:
+    gits = {side: history.findings[side].record["torch_git"] for side in (transition.before, transition.after)}
+    documented, fits = _documented(transition, history)
     return {
-        "kind": "introduced" if one.introduced else "fixed",
-        "before": one.before,
-        "after": one.after,
-        "before_git": gits[one.before],
-        "after_git": gits[one.after],
-        "before_seen": history.findings[one.before].summary,
-        "after_seen": history.findings[one.after].summary,
-        "compare": COMPARE.format(gits[one.before], gits[one.after]) if all(gits.values()) else "",
-        "cannot_say": list(one.between),
-        "not_run": list(one.unprobed),
-        "confidence": history.confidence(one),
-        "sure": history.is_sure(one),
+        "kind": "introduced" if transition.introduced else "fixed",
+        "before": transition.before,
+        "after": transition.after,
+        "before_git": gits[transition.before],
+        "after_git": gits[transition.after],
+        "before_seen": history.findings[transition.before].summary,
+        "after_seen": history.findings[transition.after].summary,
+        "compare": COMPARE.format(gits[transition.before], gits[transition.after]) if all(gits.values()) else "",
+        "cannot_say": list(transition.between),
+        "not_run": list(transition.unprobed),
+        "confidence": history.confidence(transition),
+        "sure": history.is_sure(transition),
         "documented_fix": documented,
         "fits_header": fits,
-        "reproduce": [_reproduce(history.cell, side, options) for side in (one.before, one.after)],
+        "isolated": _isolated(transition, history.cell, options),
+        "reproduce": [_reproduce(history.cell, side, options) for side in (transition.before, transition.after)],
     }
 
 
-def _documented(one: Transition[str], history: CheckHistory) -> tuple[str, bool]:
-    """The fix that the header names, and whether the header has the same transition."""
+def _documented(transition: Transition[str], history: BisectedCheck) -> tuple[str, bool]:
+    """Return the fix that the header names, and whether the header has the same transition."""
     expected: Mapping[str, bool] = history.search.expected
-    fits = expected.get(one.after) is one.introduced and expected.get(one.before) is not one.introduced
-    return ("" if one.introduced else history.cell.case.fix), fits
+    fits = (
+        expected.get(transition.after) is transition.introduced
+        and expected.get(transition.before) is not transition.introduced
+    )
+    return ("" if transition.introduced else history.cell.case.fix), fits
+
+
+def _isolated(transition: Transition[str], cell: Cell, options: Options) -> str:
+    """Return what `isolate` found out about a transition, as half a sentence; empty if nothing."""
+    direction = "introduced" if transition.introduced else "fixed"
+    for fix in fixes.of_case(options.results or results_folder(), cell.case.id):
+        releases = {fix["bad"], fix["good"]}
+        if (fix["check"], fix["direction"], releases) == (
+            cell.check.name,
+            direction,
+            {transition.before, transition.after},
+        ):
+            return fixes.sentence(fix)
+    return ""
 
 
 def _reproduce(cell: Cell, release: str, options: Options) -> str:
-    extras = one_shape(options, options.backend).key.extras
-    command = reproduction(cell.key, release, extras, options.overrides)
-    for option, values in (
-        ("--index", [options.index] if options.index else []),
-        ("--find-links", options.find_links),
-        ("--python", [options.python] if options.python else []),
-        ("--cases", [str(path) for path in options.cases]),
-    ):
-        command += [argument for value in values for argument in (option, value)]
-    return shlex.join([*command, "--rerun"])
+    extras = without_release(options, options.backend).key.extras
+    return shlex.join(rerun_command(options, options.cases, cell, release, extras))
 
 
-def _summary(history: CheckHistory) -> str:
-    """The answer in one sentence."""
+def _summary(history: BisectedCheck) -> str:
+    """Return the answer in a sentence."""
     search = history.search
     decided, transitions = search.decided(), search.transitions()
     if not decided:
         return "cannot decide: no release of the range says anything"
     if transitions:
-        return "; ".join(_sentence(one, history) for one in transitions)
+        return "; ".join(_sentence(transition, history) for transition in transitions)
     if len(decided) == 1:
         return f"cannot decide: only torch {decided[0]} says something, {search.states[decided[0]]}"
     if history.is_missed:
@@ -298,36 +349,41 @@ def _summary(history: CheckHistory) -> str:
     return f"never there {span}{unless}"
 
 
-def _sentence(one: Transition[str], history: CheckHistory) -> str:
-    if one.unprobed:
-        return f"{window(one)}, not narrowed further ({len(one.unprobed)} releases between not run)"
-    if history.is_sure(one):
-        return window(one)
-    return f"cannot decide: perhaps {window(one)}"
+def _sentence(transition: Transition[str], history: BisectedCheck) -> str:
+    if transition.unprobed:
+        return f"{window(transition)}, not narrowed further ({len(transition.unprobed)} releases between not run)"
+    if history.is_sure(transition):
+        return window(transition)
+    return f"cannot decide: perhaps {window(transition)}"
 
 
-def text_of(history: CheckHistory, bisection: Bisection, options: Options) -> str:
-    """The answer for people, fit to paste into an issue."""
+def text_of(history: BisectedCheck, options: Options) -> str:
+    """Return the answer for people, fit to paste into an issue.
+
+    Args:
+        history: of a check.
+        options: of the command, for the commands that reproduce it.
+    """
     cell = history.cell
     lines = [f"{cell.case.id}::{cell.name}  {cell.case.title}", f"  {cell.case.issue}"]
     transitions = history.search.transitions()
     if not transitions:
         lines.append(f"  {_summary(history)}")
-    for one in transitions:
-        lines += [f"  {line}" for line in _transition_lines(one, history, options)]
+    for transition in transitions:
+        lines += [f"  {line}" for line in _transition_lines(transition, history, options)]
     if surprises := _surprises(history):
         told = ", ".join(f"{release} ({_short(summary)})" for release, summary in surprises.items())
         lines.append(f"  the case file expects otherwise in {told}: see {cell.case.path}")
-    # Whole stretches often have one reason.
+    # Whole stretches often have the same reason.
     for reason, group in groupby(history.unusable.items(), key=lambda item: item[1]):
         releases = ", ".join(release for release, _ in group)
         lines.append(f"  cannot say: {releases} ({_short(reason)})")
     return "\n".join(lines)
 
 
-def _transition_lines(one: Transition[str], history: CheckHistory, options: Options) -> list[str]:
-    answer = _transition(one, history, options)
-    lines = [_sentence(one, history)]
+def _transition_lines(transition: Transition[str], history: BisectedCheck, options: Options) -> list[str]:
+    answer = _transition(transition, history, options)
+    lines = [_sentence(transition, history)]
     for side in ("before", "after"):
         git = f" ({answer[f'{side}_git'][:12]})" if answer[f"{side}_git"] else ""
         state = history.search.states[answer[side]]
@@ -343,7 +399,9 @@ def _transition_lines(one: Transition[str], history: CheckHistory, options: Opti
     if answer["documented_fix"]:
         lines.append(f"  documented fix: {answer['documented_fix']} ({agreement})")
     else:
-        lines.append(f"  {'no fix is documented; this' if not one.introduced else 'this'} {agreement}")
+        lines.append(f"  {'no fix is documented; this' if not transition.introduced else 'this'} {agreement}")
+    if answer["isolated"]:
+        lines.append(f"  {answer['kind']} {answer['isolated']}: `pt2bugs isolate {history.cell.case.id}`")
     lines += [f"  reproduce: {command}" for command in answer["reproduce"]]
     return lines
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
 import difflib
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pt2bugs.case.words import Verdict
+from pt2bugs.case.model import Case
+from pt2bugs.case.vocabulary import Verdict
 from pt2bugs.commands import OK, UNEXPECTED
-from pt2bugs.commands.console import say, warn
-from pt2bugs.commands.options import add_results, add_selection
-from pt2bugs.commands.selection import LinesOptions, cases_on, load_lines, select_cases
-from pt2bugs.curate.bless import ThinJournal, entries_of, identities_of
-from pt2bugs.curate.header_edit import rewrite
-from pt2bugs.curate.marks import marks_in
+from pt2bugs.commands.console import print_json, say
+from pt2bugs.commands.options import LinesOptions, option
+from pt2bugs.commands.selection import cases_on, load_histories, select_cases, select_lines
+from pt2bugs.curate.bless import NOT_MEASURED, ThinJournal, entries_of, identities_of, rewrite
+from pt2bugs.curate.placeholders import placeholders_in
 from pt2bugs.errors import InputError
 from pt2bugs.files import write_text
+from pt2bugs.results.journal import Record
 from pt2bugs.results.matrix import is_own
 
 EXAMPLES = (("pt2bugs bless pytorch_163640", "the entries of its header, set to what was measured"),)
@@ -24,61 +25,124 @@ EXAMPLES = (("pt2bugs bless pytorch_163640", "the entries of its header, set to 
 
 @dataclass(frozen=True, kw_only=True)
 class Options(LinesOptions):
-    """What the command takes."""
+    """Options of `bless`."""
 
-    dry_run: bool = False
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_selection(parser)
-    add_results(parser)
-    parser.add_argument("--dry-run", action="store_true", help="show the diff, change nothing")
+    dry_run: bool = option("--dry-run", default=False, help="show the diff, change nothing")
+    json: bool = option("--json", default=False, help="each case with its diff, or why it is left alone, as JSON")
 
 
 def run(options: Options) -> int:
+    """Select, query, render. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
+    corpus, cases = select(options)
+    return render(options, query(options, corpus, cases))
+
+
+@dataclass(frozen=True)
+class Blessing:
+    """A case with its new text, or why it is left alone; `is_thin` if the journal says too little of it."""
+
+    case: Case
+    old: str = ""
+    new: str = ""
+    left_alone: str = ""
+    is_thin: bool = False
+
+    @property
+    def diff(self) -> str:
+        """The change of the file."""
+        name = self.case.path.as_posix()
+        return "".join(difflib.unified_diff(self.old.splitlines(True), self.new.splitlines(True), name, name, n=1))
+
+
+def select(options: Options) -> tuple[list[Case], list[Case]]:
+    """Return the corpus, and the cases whose entries are to be written.
+
+    Args:
+        options: of the command.
+
+    Raises:
+        InputError: a check is named.
+    """
     for word in options.patterns:
         if "::" in word:
             raise InputError(f"{word}: the entries of a header speak of all checks; name the case alone")
     corpus, cases = select_cases(options)
-    cases = cases_on(options, cases)
+    return corpus, cases_on(options, cases)
+
+
+def query(options: Options, corpus: Sequence[Case], cases: Sequence[Case]) -> list[Blessing]:
+    """Return what the journal makes of each header.
+
+    Args:
+        options: of the command.
+        corpus: all cases.
+        cases: the selected ones.
+    """
     # The entries of a header speak of all devices and backends.
-    lines = load_lines(replace(options, device=(), backend=()), corpus, cases, warn)
-    thin = 0
-    blessed = []
-    for case in cases:
-        records = [
-            record
-            for key, record in lines.items()
-            if key.case == case.id and case.extra in ("", *record["extras"]) and is_own(record, case)
-        ]
-        if case.guard or case.flaky:
-            # What shows only sometimes has no range that the journal could give.
-            if options.patterns:
-                say(f"{case.id}: left alone: {'a guard has no entries' if case.guard else 'its header says flaky'}")
-            continue
-        try:
-            entries = entries_of(case, records)
-        except ThinJournal as error:
-            say(f"{case.id}: left alone: {error}; `pt2bugs run {case.id} --torch minors` measures it")
-            thin += 1
-            continue
-        if not any(record["verdict"] in (Verdict.FAIL, Verdict.XPASS) for record in records):
-            # It says what was seen. Elsewhere a person may know more than the nearest release that was run.
-            if options.patterns:
-                say(f"{case.id}: left alone: its entries say what was seen")
-            continue
-        text = case.path.read_text(encoding="utf-8")
-        new = rewrite(case, text, entries, identities_of(case, records))
-        if new == text:
-            continue
-        name = case.path.as_posix()
-        diff = difflib.unified_diff(text.splitlines(True), new.splitlines(True), name, name, n=1)
-        sys.stdout.writelines(diff)
+    everywhere = replace(options, device=(), backend=())
+    lines = select_lines(everywhere, load_histories(everywhere, corpus, cases).lines(), cases)
+    return [
+        _blessing(
+            case,
+            [
+                record
+                for key, record in lines.items()
+                if key.case == case.id and case.extra in ("", *record["extras"]) and is_own(record, case)
+            ],
+        )
+        for case in cases
+    ]
+
+
+def _blessing(case: Case, records: Sequence[Record]) -> Blessing:
+    if case.guard or case.flaky:
+        # What shows only sometimes has no range that the journal could give.
+        return Blessing(case, left_alone="a guard has no entries" if case.guard else "its header says flaky")
+    try:
+        entries = entries_of(case, records)
+    except ThinJournal as error:
+        measures = f"{error}; `pt2bugs run {case.id} --torch minors` measures it"
+        return Blessing(case, left_alone=measures, is_thin=True)
+    text = case.path.read_text(encoding="utf-8")
+    is_wrong = any(record["verdict"] in (Verdict.FAIL, Verdict.XPASS) for record in records)
+    if not is_wrong and not any(line.text.endswith(NOT_MEASURED) for line in placeholders_in(text)):
+        # It says what was seen. Elsewhere a person may know more than the nearest release that was run.
+        return Blessing(case, left_alone="its entries say what was seen")
+    return Blessing(case, text, rewrite(case, text, entries, identities_of(case, records)))
+
+
+def render(options: Options, blessings: Sequence[Blessing]) -> int:
+    """Show the changes and, unless it is a dry run, write them. Return the exit code.
+
+    Args:
+        options: of the command.
+        blessings: of the selected cases.
+
+    Raises:
+        FileError: a case cannot be written.
+    """
+    changed = [blessing for blessing in blessings if blessing.new != blessing.old]
+    for blessing in blessings:
+        if blessing.left_alone and (blessing.is_thin or options.patterns):
+            say(f"{blessing.case.id}: left alone: {blessing.left_alone}")
+    for blessing in changed:
+        if not options.json:
+            sys.stdout.write(blessing.diff)
         if not options.dry_run:
-            write_text(case.path, new)
-            blessed.append(case.id)
-            for mark in marks_in(new):
-                say(f"{name}:{mark.line}: {mark.text}")
-    if blessed:
-        say(f"next: pt2bugs check --fix {' '.join(blessed)}")
-    return UNEXPECTED if thin else OK
+            write_text(blessing.case.path, blessing.new)
+            for placeholder in placeholders_in(blessing.new):
+                say(f"{blessing.case.path.as_posix()}:{placeholder.line}: {placeholder.text}")
+    if options.json:
+        print_json(
+            [
+                {"case": blessing.case.id, "left_alone": blessing.left_alone, "diff": blessing.diff}
+                for blessing in blessings
+            ]
+        )
+    if changed and not options.dry_run:
+        say(f"next: pt2bugs check --fix {' '.join(blessing.case.id for blessing in changed)}")
+    return UNEXPECTED if any(blessing.is_thin for blessing in blessings) else OK

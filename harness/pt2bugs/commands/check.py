@@ -1,166 +1,248 @@
 """`pt2bugs check`: is this a good case? A table of rules per case, and what to do where one does not hold.
 
-With ``--watch`` it shows the problems of the files' text while they are edited, with ``--fix`` it mends what is
+With ``--watch`` it shows the problems of the files' text while they are edited, with ``--fix`` it fixes what is
 mechanical before it looks.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import time
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 from pt2bugs.case.corpus import CorpusError, corpus_roots, find_case_files
-from pt2bugs.case.model import CaseError
+from pt2bugs.case.model import Case, CaseError
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import print_json, say, warn
-from pt2bugs.commands.options import add_results, add_selection
-from pt2bugs.commands.selection import LinesOptions, cases_on, select_cases, select_lines, tell_stale
-from pt2bugs.curate.mend import mend
-from pt2bugs.curate.problems import problems_of, shown
-from pt2bugs.curate.review import RULES, Prober, findings_of
-from pt2bugs.curate.twins import seen_of, twins_of
+from pt2bugs.commands.options import LinesOptions, option
+from pt2bugs.commands.selection import cases_on, load_histories, select_cases, select_lines
+from pt2bugs.curate.autofix import autofix
+from pt2bugs.curate.duplicates import possible_duplicates, sightings_of
+from pt2bugs.curate.rules import RULES, Finding, Prober, findings_of, problems_of, shown
+from pt2bugs.curate.specificity import failures_seen
 from pt2bugs.errors import InputError
 from pt2bugs.results.folder import open_results
+from pt2bugs.results.history import Histories
 from pt2bugs.results.journal import journal_files, read_journal
 from pt2bugs.results.matrix import is_own
 
 WATCH_S = 0.3
 """Between two looks at the files."""
+_SIGNS = {True: "+", False: "X", None: "-"}
 
 EXAMPLES = (("pt2bugs check pytorch_163640", "what is missing for the case to be a good one"),)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options(LinesOptions):
-    """What the command takes."""
+    """Options of `check`."""
 
-    no_run: bool = False
-    watch: bool = False
-    fix: bool = False
-    json: bool = False
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_selection(parser)
-    add_results(parser)
-    parser.add_argument("--no-run", action="store_true", help="only the file and the journal, no runs")
-    parser.add_argument("--watch", action="store_true", help="show all problems of the files anew whenever one changes")
-    parser.add_argument("--fix", action="store_true", help="mend what is mechanical: format, pins, main block, folder")
-    parser.add_argument("--json", action="store_true", help="all findings as JSON")
+    no_run: bool = option("--no-run", default=False, help="only the file and the journal, no runs")
+    watch: bool = option("--watch", default=False, help="show all problems of the files anew whenever one changes")
+    fix: bool = option("--fix", default=False, help="mend what is mechanical: format, pins, main block, folder")
+    json: bool = option("--json", default=False, help="all findings as JSON")
 
 
 def run(options: Options) -> int:
+    """Select, query, render; with ``--watch``, again whenever a file changes. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
     if options.fix:
-        options = replace(options, patterns=_mend(options))
+        options = replace(options, patterns=fix(options))
     if options.watch:
-        try:
-            return _watch(_files(options))
-        except KeyboardInterrupt:
-            return UNEXPECTED
+        return watch(select_files(options))
+    selected = select(options)
+    return render(options, selected, query(options, selected))
+
+
+@dataclass(frozen=True)
+class Selected:
+    """The corpus, the cases to be judged, and what the results say of all of them."""
+
+    corpus: Sequence[Case]
+    cases: Sequence[Case]
+    histories: Histories
+
+
+def select(options: Options) -> Selected:
+    """Return the cases to be judged.
+
+    Args:
+        options: of the command.
+
+    Raises:
+        InputError: a header does not parse. The message says also what else is to be done in that file.
+        NothingSelected: the filters leave nothing.
+        JournalError: a journal cannot be read.
+    """
     try:
         corpus, cases = select_cases(options)
     except CaseError as error:
-        # With a header that does not parse, what else is to be done in that file.
         errors = error.errors if isinstance(error, CorpusError) else (error,)
-        problems = [shown(one.path, problem) for one in errors for problem in problems_of(one.path)]
+        problems = [shown(broken.path, problem) for broken in errors for problem in problems_of(broken.path)]
         raise InputError("\n".join(problems) or str(error)) from None
     cases = cases_on(options, cases)
+    return Selected(corpus, cases, load_histories(options, corpus, cases))
+
+
+def query(options: Options, selected: Selected) -> Iterator[tuple[Case, list[Finding]]]:
+    """Yield each case with what the rules say of it, as soon as that is known.
+
+    Args:
+        options: of the command.
+        selected: the cases.
+    """
+    everything = selected.histories.lines()
+    failures = failures_seen(selected.corpus, everything)
     # A good case is one on all its devices and backends.
-    newest = open_results(options.results, options.backend).load(corpus, warn)
-    tell_stale(newest, cases)
-    everything = newest.lines()
-    lines = select_lines(replace(options, device=(), backend=()), everything, cases)
-    marks = {True: "+", False: "X", None: "-"}
-    width = max(len(case.id) for case in cases)
-    found_all = []
+    lines = select_lines(replace(options, device=(), backend=()), everything, selected.cases)
+    with nullcontext() if options.no_run else closing(Prober()) as prober:
+        for case in selected.cases:
+            records = [record for key, record in lines.items() if key.case == case.id and is_own(record, case)]
+            yield case, findings_of(case, selected.corpus, records, prober, failures)
+
+
+def render(options: Options, selected: Selected, judged: Iterable[tuple[Case, list[Finding]]]) -> int:
+    """Print a row for each case, and under it the rules that do not hold. Return the exit code.
+
+    Args:
+        options: of the command.
+        selected: the cases.
+        judged: the same with their findings.
+    """
+    width = max(len(case.id) for case in selected.cases)
+    as_json: list[dict[str, Any]] = []
     bad = 0
     if not options.json:
         print(f"{'':{width}}", *RULES, flush=True)
-    with nullcontext() if options.no_run else closing(Prober()) as prober:
-        for case in cases:
-            records = [record for key, record in lines.items() if key.case == case.id and is_own(record, case)]
-            found = findings_of(case, corpus, records, prober)
-            broken = [one for one in found if one.holds is False]
-            bad += bool(broken)
-            if options.json:
-                found_all += [
-                    {"case": case.id, "rule": one.rule, "holds": one.holds, "words": one.message} for one in found
-                ]
-                continue
-            print(f"{case.id:{width}}", *(f"{marks[one.holds]:^{len(one.rule)}}" for one in found), flush=True)
-            for one in broken:
-                print(f"{'':{width}}   {one.rule}: {one.message}")
+    for case, findings in judged:
+        broken = [finding for finding in findings if finding.holds is False]
+        bad += bool(broken)
+        if options.json:
+            as_json += [
+                {"case": case.id, "rule": finding.rule, "holds": finding.holds, "words": finding.message}
+                for finding in findings
+            ]
+            continue
+        answers = (f"{_SIGNS[finding.holds]:^{len(finding.rule)}}" for finding in findings)
+        print(f"{case.id:{width}}", *answers, flush=True)
+        for finding in broken:
+            print(f"{'':{width}}   {finding.rule}: {finding.message}")
     if options.patterns:
-        seen = seen_of(corpus, everything)
-        for case in cases:
-            if alike := twins_of(case, corpus, seen):
-                names = ", ".join(f"{other.id} ({other.title})" for other in alike)
-                say(f"{case.id}: fails on the same releases with the same symptom as {names}")
-                say("  if they are one bug, name the other in same-fix")
+        _tell_duplicates(selected)
+    elif orphans := sorted(selected.histories.orphans):
+        say(f"the journal has lines of cases that do not exist, and no table has them: {', '.join(orphans)}")
     if options.json:
-        print_json(found_all)
-    say(f"{len(cases) - bad} of {len(cases)} cases are good")
+        print_json(as_json)
+    say(f"{len(selected.cases) - bad} of {len(selected.cases)} cases are good")
     return UNEXPECTED if bad else OK
 
 
-def _files(options: Options) -> list[Path]:
-    """The files that the words of the command line name; those of the whole corpus if there are none.
+def _tell_duplicates(selected: Selected) -> None:
+    """Name the cases that may be the same bug as a selected one."""
+    sightings = sightings_of(selected.corpus, selected.histories.lines())
+    for case in selected.cases:
+        if duplicates := possible_duplicates(case, selected.corpus, sightings):
+            names = ", ".join(f"{other.id} ({other.title})" for other in duplicates)
+            say(f"{case.id}: fails on the same releases with the same symptom as {names}")
+            say("  if they are one bug, name the other in same-fix")
 
-    Files with a broken header are found by their name, since they have no case yet.
+
+# --- files: also those whose header does not parse -----------------------------------------------------
+
+
+def select_files(options: Options) -> list[Path]:
+    """Return the files that the words of the command line name; those of the whole corpus if there are none.
+
+    Files with a broken header go by their name, since they have no case yet.
+
+    Args:
+        options: of the command.
+
+    Raises:
+        InputError: a word names no file.
     """
     everything = list(find_case_files(corpus_roots(options.cases), warn))
-    found: list[Path] = []
+    files: list[Path] = []
     for argument in options.patterns:
         path = Path(argument)
-        named = [path] if path.is_file() else [one for one in everything if fnmatchcase(one.stem, argument)]
-        named = named or [one for one in everything if one.stem.rpartition("_")[2] == argument]
+        named = [path] if path.is_file() else [file for file in everything if fnmatchcase(file.stem, argument)]
+        named = named or [file for file in everything if file.stem.rpartition("_")[2] == argument]
         if not named:
             raise InputError(f"no case file {argument!r}; name its path, its id or its issue's number")
-        found += named
-    return list(dict.fromkeys(found)) if options.patterns else everything
+        files += named
+    return list(dict.fromkeys(files)) if options.patterns else everything
 
 
-def _mend(options: Options) -> list[str]:
-    """Mend the files; returns where those asked for are now."""
+def fix(options: Options) -> list[str]:
+    """Fix what is mechanical in the files, and return where those asked for are now.
+
+    Args:
+        options: of the command.
+
+    Raises:
+        InputError: a word names no file.
+        JournalError: a journal cannot be read.
+    """
     journal = journal_files(open_results(options.results).journal_folder, warn)
     paths = []
-    for file in _files(options):
+    for file in select_files(options):
         name = f'"{file.stem}"'.encode()
         lines = read_journal(journal, lambda _: None, lambda line, name=name: name in line)  # type: ignore[misc]
-        path, done = mend(file, [record for record in lines if record["case"] == file.stem])
+        path, done = autofix(file, [record for record in lines if record["case"] == file.stem])
         paths.append(str(path))
         for change in done:
             say(f"{path}: mended: {change}")
     return paths if options.patterns else []
 
 
-def _watch(files: list[Path]) -> int:
-    """Show the problems of the files whenever one changes, until there are none."""
+def watch(files: Sequence[Path]) -> int:
+    """Show the problems of the files whenever one changes, until there are none. Return the exit code.
+
+    Args:
+        files: to be looked at.
+    """
     before: dict[Path, tuple[int, int]] | None = None
-    while True:
-        now = {path: (stat.st_mtime_ns, stat.st_size) for path in files if (stat := _stat(path)) is not None}
-        if now != before:
-            before = now
-            found = [shown(path, problem) for path in files for problem in problems_of(path)]
-            if sys.stdout.isatty():
-                print("\x1b[2J\x1b[H", end="")
-            print("\n".join(found) if found else f"{len(files)} files: no problem", flush=True)
-            if not found:
-                names = " ".join(path.stem for path in files) if len(files) < 4 else "--no-run"
-                say(f"next: pt2bugs run {names} --torch minors" if len(files) < 4 else f"next: pt2bugs check {names}")
-                return OK
-            say(f"{len(found)} to do; waiting for a change (Ctrl-C ends)")
-        time.sleep(WATCH_S)
+    try:
+        while True:
+            now = {path: (stat.st_mtime_ns, stat.st_size) for path in files if (stat := _stat(path)) is not None}
+            if now != before:
+                before = now
+                if not _show_problems(files):
+                    return OK
+            time.sleep(WATCH_S)
+    except KeyboardInterrupt:
+        return UNEXPECTED
+
+
+def _show_problems(files: Sequence[Path]) -> int:
+    """Print the problems of the files, and what is next. Return how many there are."""
+    problems = [shown(path, problem) for path in files for problem in problems_of(path)]
+    if sys.stdout.isatty():
+        print("\x1b[2J\x1b[H", end="")
+    print("\n".join(problems) if problems else f"{len(files)} files: no problem", flush=True)
+    if problems:
+        say(f"{len(problems)} to do; waiting for a change (Ctrl-C ends)")
+    elif len(files) < 4:
+        say(f"next: pt2bugs run {' '.join(path.stem for path in files)} --torch minors")
+    else:
+        say("next: pt2bugs check --no-run")
+    return len(problems)
 
 
 def _stat(path: Path) -> os.stat_result | None:
-    """None for a file that cannot be read now, as while an editor replaces it: `problems_of` tells that."""
+    """Return the status of a file; None if it cannot be read now, as while an editor replaces it.
+
+    `problems_of` tells what is wrong with it.
+    """
     try:
         return path.stat()
     except OSError:

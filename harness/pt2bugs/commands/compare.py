@@ -2,198 +2,386 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import MISSING, dataclass, replace
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 
-from pt2bugs.bisect.accepted import load_accepted
-from pt2bugs.bisect.compare import UNSURE_SHARE, Change, Comparison, Difference
-from pt2bugs.bisect.compare_text import as_markdown, as_text
-from pt2bugs.bisect.evidence import FLAKY_REPEATS, Evidence
+from packaging.version import Version
+
+from pt2bugs.bisect.accepted import Accepted, load_accepted
+from pt2bugs.bisect.compare import UNSURE_SHARE, Change, Comparison, Difference, by_case
 from pt2bugs.case.cells import Cell
+from pt2bugs.case.model import Case
 from pt2bugs.commands import OK, UNEXPECTED
-from pt2bugs.commands.console import cut, print_json, say, warn
+from pt2bugs.commands.console import fit, print_json, say, warn
 from pt2bugs.commands.machines import machines
-from pt2bugs.commands.options import (
-    ResultsOptions,
-    RunningOptions,
-    SelectionOptions,
-    add_results,
-    add_run,
-    add_selection,
+from pt2bugs.commands.options import ResultsOptions, RunningOptions, SelectionOptions, option
+from pt2bugs.commands.selection import (
+    open_store,
+    package_sources,
+    results_of,
+    run_options,
+    select_cases,
+    select_cells,
+    targets_for,
+    tell_newest,
+    with_text,
+    without_release,
 )
-from pt2bugs.commands.selection import select_cases, select_cells
-from pt2bugs.commands.targets import one_shape, open_store, package_sources, run_options, targets_for, tell_newest
 from pt2bugs.envs.releases import Release, ReleaseError, known_releases, one_release, one_release_request
-from pt2bugs.errors import InputError, NothingSelected
-from pt2bugs.results.folder import open_results
+from pt2bugs.errors import InputError, NothingSelected, install_command
+from pt2bugs.report.comparison import FOLDED, as_markdown, notes_of
+from pt2bugs.results.history import FLAKY_REPEATS, Histories
 from pt2bugs.results.matrix import Results
-from pt2bugs.run.progress import progress_of_cells
-from pt2bugs.run.schedule import Target, Work, belongs
+from pt2bugs.run.plan import Work, belongs, may_be_here
+from pt2bugs.run.runner import progress_of_cells
 
 EXAMPLES = (
     ("pt2bugs compare 2.9.1 2.13", "what is broken, what is fixed, worst first; 2.13 is its newest patch"),
+    ("pt2bugs compare 2.9.1 2.12 2.13 --group-by component", "two moves, each by layer of the compiler"),
     ("pt2bugs compare 2.9.1 latest --offline --markdown", "from the journal alone, to paste into a pull request"),
     ("pt2bugs compare 2.9.1 2.13 --allow accepted.toml", "in CI: exit 1 only for what nobody accepted"),
 )
+_FORMS = "2.9.1 (that release), 2.9 (its newest patch) or latest"
+_RELEASE = re.compile(r"\d+\.\d+(\.\d+)?((a|b|rc)\d+)?(\.dev\d+)?|latest")
+"""Words after A and B that are further releases; no case is called so."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options(SelectionOptions, ResultsOptions, RunningOptions):
-    """What the command takes."""
+    """Options of `compare`. `patterns` may begin with further releases."""
 
-    before: str
-    after: str
-    offline: bool = False
-    all: bool = False
-    allow: Path | None = None
-    markdown: bool = False
-    json: bool = False
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    forms = "2.9.1 (that release), 2.9 (its newest patch) or latest"
-    parser.add_argument("before", metavar="A", help=f"the release to come from: {forms}")
-    parser.add_argument("after", metavar="B", help="the release to go to, written the same way")
-    add_selection(parser)
-    add_results(parser)
-    add_run(parser)
-    parser.add_argument("--offline", action="store_true", help="answer from the journal alone, run nothing")
-    parser.add_argument(
-        "--all",
-        action="store_true",
-        help="list also what passes in both, and what was seen of each check",
+    before: str = option("A", default=MISSING, help=f"the release to come from: {_FORMS}")
+    after: str = option(
+        "B", default=MISSING, help="the release to go to, written the same way; more may follow, each to go to next"
     )
-    parser.add_argument(
+    text: Sequence[str] = option(
+        "--text", default=(), metavar="WORDS", help="only cases whose header or explanation has these words"
+    )
+    group_by: str = option(
+        "--group-by",
+        default="",
+        choices=("component", "symptom"),
+        metavar="WORD",
+        help="count the changes of each component or symptom, and list them together",
+    )
+    offline: bool = option("--offline", default=False, help="answer from the journal alone, run nothing")
+    all: bool = option("--all", default=False, help="list also what passes in both, and what was seen of each check")
+    allow: Path | None = option(
         "--allow",
         "--baseline",
-        type=Path,
+        parse=Path,
         metavar="FILE",
         help="accepted failures: a TOML file of [[accepted]] entries, each with a reason and an end date; "
         "that of `backend --baseline` is one",
     )
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument("--markdown", action="store_true", help="print it for an issue or a pull request")
-    how.add_argument("--json", action="store_true", help="print the differences as JSON")
+    markdown: bool = option("--markdown", default=False, exclusive=True, help="print it for an issue or a pull request")
+    json: bool = option("--json", default=False, exclusive=True, help="print the differences as JSON")
+
+    @property
+    def releases(self) -> list[str]:
+        """The releases named, in the order of the moves."""
+        return [self.before, self.after, *(word for word in self.patterns if _RELEASE.fullmatch(word))]
 
 
 def run(options: Options) -> int:
+    """Select, plan, measure, query, render. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
+    selection = select(options)
+    planned = plan(options, selection)
+    failed = measure(options, planned)
+    comparisons = query(options, selection, planned)
+    return render(options, comparisons, failed=failed)
+
+
+@dataclass(frozen=True)
+class Selected:
+    """The corpus, and the cells that are compared."""
+
+    corpus: Sequence[Case]
+    cells: Sequence[Cell]
+    extras: tuple[str, ...]
+    accepted: Sequence[Accepted]
+
+
+@dataclass(frozen=True)
+class Planned:
+    """The releases, what the journal says of them, and the cells that it does not answer, with their repeats."""
+
+    results: Results
+    histories: Histories
+    releases: Sequence[Release]
+    work: Sequence[tuple[Work, int]] = ()
+
+
+def select(options: Options) -> Selected:
+    """Return the cells to compare: without those of a GPU that is absent, where nobody has measured them.
+
+    Args:
+        options: of the command.
+
+    Raises:
+        InputError: an option is wrong.
+        NothingSelected: no cell is left.
+    """
+    for spec in options.releases:
+        one_release_request(spec)
+    options = replace(options, patterns=[word for word in options.patterns if not _RELEASE.fullmatch(word)])
     corpus, cases = select_cases(options)
-    shape = one_shape(options, options.backend)
-    extras = shape.key.extras
-    entries = load_accepted(options.allow) if options.allow else []
-    cells = [cell for cell in select_cells(options, cases) if belongs(cell, shape)]
+    shape = without_release(options, options.backend)
+    accepted = load_accepted(options.allow) if options.allow else []
+    cells = [cell for cell in select_cells(options, with_text(cases, options.text)) if belongs(cell, shape)]
     if not cells:
         raise NothingSelected("nothing selected: the selected cases need an extra; name it with --extra")
-    cells = _without_unmeasured(options, cells)
-    results = open_results(options.results, options.backend)
-    evidence = Evidence.load(results, corpus, warn, options.python)
-    before, after = releases = _releases(options, results, evidence, cells)
-    failed = False
-    if not options.offline:
-        failed = _run_missing(options, results, evidence, releases, cells)
-        results.derive(evidence.newest)
-    differences = [
-        Difference(cell, evidence.find(cell, str(before), extras), evidence.find(cell, str(after), extras))
-        for cell in cells
-    ]
-    comparison = Comparison(str(before), str(after), differences, entries)
-    _print(comparison, options)
-    return UNEXPECTED if failed or comparison.is_unanswered or comparison.of(Change.BROKEN) else OK
+    if not options.device:
+        measurable = [
+            cell for cell in cells if not cell.case.unmeasured or (not options.offline and may_be_here(cell.device))
+        ]
+        if len(measurable) < len(cells):
+            say(f"left aside: {len(cells) - len(measurable)} checks for a GPU that were never measured")
+        cells = measurable
+    return Selected(corpus, cells, shape.key.extras, accepted)
 
 
-def _without_unmeasured(options: Options, cells: list[Cell]) -> list[Cell]:
-    """Offline, drop the cells of GPU cases that nobody has measured: the journal cannot answer them. Say how many."""
-    if not options.offline or options.device:
-        return cells
-    measured = [cell for cell in cells if not cell.case.unmeasured]
-    if len(measured) < len(cells):
-        say(f"left aside: {len(cells) - len(measured)} checks for a GPU that were never measured")
-    return measured
+def plan(options: Options, selection: Selected) -> Planned:
+    """Return the releases meant, and what is to be run of them. The package index is asked only if something is.
 
+    Args:
+        options: of the command.
+        selection: the cells.
 
-def _releases(options: Options, results: Results, evidence: Evidence, cells: Sequence[Cell]) -> tuple[Release, Release]:
-    """The two releases meant: of those that the journal has, or else of those that the package index has."""
-    specs = (options.before, options.after)
-    for spec in specs:
-        one_release_request(spec)
-    if options.offline:
-        known = [Release(version, ()) for version in evidence.releases(cells)]
-    else:
-        known = known_releases(package_sources(options), warn)
-    found = []
-    for spec in specs:
+    Raises:
+        InputError: a release is not known, or all are the same.
+        ReleaseError: the package index cannot be asked.
+    """
+    results = results_of(options, options.backend)
+    histories = Histories.load(results, selection.corpus, warn, options.python)
+    measured = [Release(version, ()) for version in histories.releases(selection.cells)]
+    specs = options.releases
+    try:
+        asks_index = not options.offline and (options.index or options.find_links or "latest" in specs)
+        known = known_releases(package_sources(options), warn) if asks_index else measured
+        releases = [one_release(spec, known) for spec in specs]
+    except ReleaseError:
+        if options.offline:
+            raise InputError(_unmeasured(specs, measured, results)) from None
         try:
-            found.append(one_release(spec, known))
-        except ReleaseError:
-            if not options.offline:
-                raise
-            message = (
-                f"the journal in {results.journal_folder} has no answer for torch {spec}; without --offline it is run"
-            )
-            raise InputError(message) from None
-    before, after = found
-    if before == after:
-        raise InputError(f"compare {' '.join(specs)}: both are torch {before}; name two different releases")
+            known = known_releases(package_sources(options), warn)
+        except ModuleNotFoundError:
+            raise InputError(f"{_unmeasured(specs, measured, results)} ({install_command('run')})") from None
+        try:
+            releases = [one_release(spec, known) for spec in specs]
+        except ReleaseError as error:
+            there = f"; the journal has {measured[0]} to {measured[-1]}" if measured else ""
+            raise InputError(f"{error}{there}") from None
+    for before, after in pairwise(releases):
+        if before == after:
+            raise InputError(f"compare {' '.join(specs)}: both are torch {before}; name two different releases")
     tell_newest(specs, known)
-    return before, after
+    planned = Planned(results, histories, releases)
+    if options.offline or not (owed := [cell for release in releases for cell in _owed(selection, histories, release)]):
+        return planned
+    try:
+        index = {release.version: release for release in known_releases(package_sources(options), warn)}
+        targets = targets_for(options, [index.get(release.version, release) for release in releases], options.backend)
+    except ModuleNotFoundError:
+        say(f"not in the journal: {len(owed)} cells; what runs them is not installed: {install_command('run')}")
+        return planned
+    work = []
+    for is_flaky, repeat in ((False, options.repeat), (True, max(options.repeat, FLAKY_REPEATS))):
+        for target, release in zip(targets, releases, strict=True):
+            cells = [cell for cell in _owed(selection, histories, release) if cell.case.flaky is is_flaky]
+            if cells:
+                work.append((Work(target, cells), repeat))
+    return replace(planned, work=work)
 
 
-def _print(comparison: Comparison, options: Options) -> None:
-    if options.json:
-        print_json([_as_dict(comparison, one) for one in comparison.differences])
-    elif options.markdown:
-        print(as_markdown(comparison, everything=options.all))
-    else:
-        print(as_text(comparison, everything=options.all, cut=cut))
-    for entry in comparison.needless:
-        warn(f"{options.allow}: {entry}: covers nothing here; remove it")
-    endless = [entry for entry in comparison.accepted.values() if not (entry.reason and entry.until)]
-    if endless:
-        warn(f"{options.allow}: {len(endless)} of the entries in use have no reason or no end date")
-    for one, entry in comparison.ended.items():
-        warn(f"{options.allow}: {one.cell.case.id}::{one.cell.name} was accepted until {entry.until}: decide anew")
-    say(f"torch {comparison.before} -> {comparison.after}: {comparison.counts}")
-    if comparison.is_unanswered:
-        unsure, there = comparison.unsure
-        is_owed = any(one.before is None or one.after is None for one in comparison.of(Change.UNSURE))
-        remedy = "; without --offline what was not run is run" if options.offline and is_owed else ""
-        say(f"cannot say for {unsure} of {there} checks, more than {UNSURE_SHARE:.0%}{remedy}")
+def measure(options: Options, planned: Planned) -> bool:
+    """Run what the journal does not answer. Return True if an environment failed.
 
-
-def _as_dict(comparison: Comparison, one: Difference) -> dict[str, Any]:
-    entry = comparison.accepted.get(one)
-    told = {"reason": entry.reason, "until": entry.until.isoformat() if entry.until else None} if entry else None
-    return {**one.as_dict(), "accepted": told}
-
-
-def _run_missing(
-    options: Options,
-    results: Results,
-    evidence: Evidence,
-    releases: Sequence[Release],
-    cells: Sequence[Cell],
-) -> bool:
-    """Run what the journal does not answer; whether an environment failed."""
-    targets = targets_for(options, releases, options.backend)
+    Args:
+        options: of the command.
+        planned: with the cells to run.
+    """
+    if options.offline:
+        return False
+    if not planned.work:
+        say("answered by the journal, nothing was run")
+        return False
     how, store = run_options(options), open_store(options)
-    steady = [cell for cell in cells if not cell.case.flaky]
-    flaky = [cell for cell in cells if cell.case.flaky]
-    failed = False
-    with machines(options, evidence.newest.lines()) as new_runner:
-        for group, repeat in ((steady, how.repeat), (flaky, max(how.repeat, FLAKY_REPEATS))):
-            work = [Work(target, owed) for target in targets if (owed := _owed(evidence, target, group))]
-            for one in work:
-                say(f"{one.target}: {len(one.cells)} of {len(group)} cells to run")
-            if work:
-                with progress_of_cells() as progress:
-                    new_runner(results, store, replace(how, repeat=repeat), progress, evidence.add).run(work)
-                failed = failed or any(one.failure for one in work)
-    return failed
+    with machines(options, planned.histories.lines()) as new_runner:
+        for repeat, group in groupby(planned.work, key=lambda item: item[1]):
+            work = [part for part, _ in group]
+            for part in work:
+                say(f"{part.target}: {len(part.cells)} cells to run")
+            with progress_of_cells() as progress:
+                runner = new_runner(
+                    planned.results, store, replace(how, repeat=repeat), progress, planned.histories.add
+                )
+                runner.run(work)
+    planned.results.derive(planned.histories.newest)
+    return any(part.failure for part, _ in planned.work)
 
 
-def _owed(evidence: Evidence, target: Target, cells: Sequence[Cell]) -> list[Cell]:
-    found = ((cell, evidence.find(cell, target.key.torch, target.key.extras)) for cell in cells)
-    return [cell for cell, finding in found if finding is None or not finding.suffices]
+def query(options: Options, selection: Selected, planned: Planned) -> list[Comparison]:
+    """Return what each move does to every cell.
+
+    Args:
+        options: of the command.
+        selection: the cells.
+        planned: the releases, and what is known of them.
+    """
+    rows = [planned.histories.of(cell, selection.extras) for cell in selection.cells]
+    return [
+        Comparison(
+            before,
+            after,
+            [Difference(row.cell, row.finding(before), row.finding(after)) for row in rows],
+            selection.accepted,
+        )
+        for before, after in pairwise(map(str, planned.releases))
+    ]
+
+
+def render(options: Options, comparisons: Sequence[Comparison], *, failed: bool) -> int:
+    """Print the comparisons. Return the exit code.
+
+    Args:
+        options: of the command.
+        comparisons: of neighbouring releases.
+        failed: an environment could not answer.
+    """
+    if options.json:
+        answers = [comparison_as_dict(comparison) for comparison in comparisons]
+        print_json(answers[0] if len(answers) == 1 else answers)
+    elif options.markdown:
+        print("\n\n".join(as_markdown(comparison, everything=options.all) for comparison in comparisons))
+    else:
+        print("\n\n".join("\n".join(_text(comparison, options)) for comparison in comparisons))
+    _tell_accepted(options, comparisons)
+    for comparison in comparisons:
+        say(f"torch {comparison.before} -> {comparison.after}: {comparison.counts}")
+        if comparison.is_unanswered:
+            unsure, there = comparison.unsure
+            is_owed = any(
+                difference.before is None or difference.after is None for difference in comparison.of(Change.UNSURE)
+            )
+            remedy = "; without --offline what was not run is run" if options.offline and is_owed else ""
+            say(f"cannot say for {unsure} of {there} checks, more than {UNSURE_SHARE:.0%}{remedy}")
+    is_bad = any(comparison.is_unanswered or comparison.of(Change.BROKEN) for comparison in comparisons)
+    return UNEXPECTED if failed or is_bad else OK
+
+
+def comparison_as_dict(comparison: Comparison) -> dict[str, Any]:
+    """Return a comparison as `--json` prints it.
+
+    Args:
+        comparison: of two releases.
+    """
+    counts = {str(change): len(comparison.of(change)) for change in Change}
+    changes = []
+    for difference in comparison.differences:
+        entry = comparison.accepted.get(difference)
+        until = entry.until.isoformat() if entry and entry.until else None
+        changes.append(
+            {**difference.as_dict(), "accepted": {"reason": entry.reason, "until": until} if entry else None}
+        )
+    return {
+        "from": comparison.before,
+        "to": comparison.after,
+        "summary": {"checks": len(changes), **counts, "accepted": len(comparison.accepted)},
+        "changes": changes,
+    }
+
+
+# --- words ---------------------------------------------------------------------------------------------
+
+
+def _unmeasured(specs: Sequence[str], measured: Sequence[Release], results: Results) -> str:
+    """Say which release the journal has not, and which it has."""
+    spec = next(spec for spec in specs if not _is_among(spec, measured))
+    there = f"it has {measured[0]} to {measured[-1]}" if measured else "it has none"
+    return (
+        f"the journal in {results.journal_folder} has no answer for torch {spec}; {there}; without --offline it is run"
+    )
+
+
+def _is_among(spec: str, releases: Sequence[Release]) -> bool:
+    try:
+        one_release(spec, releases)
+    except ReleaseError:
+        return False
+    return True
+
+
+def _owed(selection: Selected, histories: Histories, release: Release) -> Iterator[Cell]:
+    for cell in selection.cells:
+        finding = histories.of(cell, selection.extras).finding(str(Version(str(release))))
+        if finding is None or not finding.suffices:
+            yield cell
+
+
+def _tell_accepted(options: Options, comparisons: Sequence[Comparison]) -> None:
+    """Warn of accepted failures that are there no more, have no end, or have ended."""
+    first, *others = comparisons
+    for entry in first.needless:
+        if all(entry in other.needless for other in others):
+            warn(f"{options.allow}: {entry}: covers nothing here; remove it")
+    for comparison in comparisons:
+        endless = [entry for entry in comparison.accepted.values() if not (entry.reason and entry.until)]
+        if endless:
+            warn(f"{options.allow}: {len(endless)} of the entries in use have no reason or no end date")
+        for difference, entry in comparison.ended.items():
+            name = f"{difference.cell.case.id}::{difference.cell.name}"
+            warn(f"{options.allow}: {name} was accepted until {entry.until}: decide anew")
+
+
+def _text(comparison: Comparison, options: Options) -> Iterator[str]:
+    """Yield the lines of a comparison: by change, worst first, and by case.
+
+    What the move does not cause is a line for each case, unless everything is asked for.
+    """
+    yield f"torch {comparison.before} -> {comparison.after}"
+    yield comparison.counts or "no check"
+    if options.group_by:
+        yield from _table(comparison, options.group_by)
+    for title, differences in comparison.groups(everything=options.all):
+        is_short = title in map(str, FOLDED) and not options.all
+        yield ""
+        yield f"{title} ({len(differences)}){'; --all says what was seen' if is_short else ''}"
+        groups: dict[str, list[Difference]] = {}
+        for difference in differences:
+            word = str(getattr(difference.cell.case, options.group_by)) if options.group_by else ""
+            groups.setdefault(word, []).append(difference)
+        for word, group in sorted(groups.items()):
+            if word:
+                yield f" {word} ({len(group)})"
+            for case, of_case in by_case(group):
+                yield fit(f"  {case.id}  [{case.component}, {case.symptom}]  {case.title}", 4)
+                if is_short:
+                    continue
+                yield f"    {case.issue}"
+                for difference in of_case:
+                    yield fit(f"    {difference.cell.name}  {' '.join(difference.why.split())}", 6)
+                    yield from (fit(f"      {note}", 8) for note in notes_of(comparison, difference))
+
+
+def _table(comparison: Comparison, group_by: str) -> Iterator[str]:
+    """Yield a line for each component or symptom, with how many of its checks changed in which way."""
+    counted = {
+        change: Counter(getattr(difference.cell.case, group_by) for difference in comparison.of(change))
+        for change in Change
+    }
+    words = sorted({word for counts in counted.values() for word in counts})
+    width = max(map(len, [group_by, *words]))
+    yield ""
+    yield "  ".join([f"{group_by:{width}}", *map(str, Change)])
+    for word in words:
+        yield "  ".join([f"{word:{width}}", *(f"{counted[change][word]:{len(str(change))}}" for change in Change)])

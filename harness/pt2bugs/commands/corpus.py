@@ -2,40 +2,83 @@
 
 from __future__ import annotations
 
-import argparse
-import sys
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from pt2bugs.case.corpus import corpus_roots
+from pt2bugs.case.model import Case
 from pt2bugs.commands import OK
-from pt2bugs.commands.console import warn
-from pt2bugs.commands.options import add_lines, file
-from pt2bugs.commands.selection import ShownOptions, load_histories, select_cases
+from pt2bugs.commands.console import print_json, print_markdown
+from pt2bugs.commands.options import ShownOptions, file, option
+from pt2bugs.commands.selection import load_histories, select_cases, select_rows
 from pt2bugs.files import write_text
 from pt2bugs.report.corpus import corpus_page
+from pt2bugs.results.history import History, Life, lives_of
 
-EXAMPLES = (("pt2bugs corpus -o docs/corpus.md", "the page of this repository"),)
+EXAMPLES = (("pt2bugs corpus -o docs/reference/corpus.md", "the page of this repository"),)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options(ShownOptions):
-    """What the command takes."""
+    """Options of `corpus`."""
 
-    output: Path | None = None
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_lines(parser, "checks that have this verdict in one of the releases")
-    parser.add_argument("-o", "--output", type=file, metavar="FILE", help="write there instead of stdout")
+    output: Path | None = option("-o", "--output", parse=file, metavar="FILE", help="write there instead of stdout")
+    json: bool = option(
+        "--json", default=False, help="print the cases as JSON, each with the releases that have its bug"
+    )
 
 
 def run(options: Options) -> int:
+    """Select, query, render. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
     corpus, cases = select_cases(options)
-    rows = load_histories(options, corpus, cases, warn)
+    return render(options, cases, query(options, corpus, cases))
+
+
+def query(options: Options, corpus: Sequence[Case], cases: Sequence[Case]) -> list[History]:
+    """Return the histories of the selected cases.
+
+    Args:
+        options: of the command.
+        corpus: all cases.
+        cases: the selected ones.
+    """
+    histories = load_histories(options, corpus, cases)
+    return histories.rows(select_rows(options, histories, cases))
+
+
+def render(options: Options, cases: Sequence[Case], rows: Sequence[History]) -> int:
+    """Print or write the page, or its cases as JSON. Return the exit code.
+
+    Args:
+        options: of the command.
+        cases: the selected ones.
+        rows: their histories.
+    """
+    if options.json:
+        lives = {life.case.id: life for life in lives_of(rows)}
+        print_json([_as_dict(case, lives.get(case.id)) for case in cases])
+        return OK
     page = corpus_page(cases, rows, corpus_roots(options.cases))
     if options.output is None:
-        sys.stdout.write(page)
+        print_markdown(page)
     else:
         write_text(options.output, page)
     return OK
+
+
+def _as_dict(case: Case, life: Life | None) -> dict[str, Any]:
+    intervals = life.intervals if life else ()
+    return {
+        "case": case.id,
+        "component": case.component,
+        "symptom": case.symptom,
+        "title": case.title,
+        "measured": life is not None,
+        "intervals": [asdict(interval) for interval in intervals],
+    }

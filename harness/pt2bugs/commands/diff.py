@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import MISSING, dataclass
 from pathlib import Path
 
+from pt2bugs.case.model import Case
 from pt2bugs.commands import OK, UNEXPECTED
-from pt2bugs.commands.console import print_json, say, warn
-from pt2bugs.commands.options import SelectionOptions, add_selection, folder
-from pt2bugs.commands.selection import LinesOptions, load_lines, select_cases
+from pt2bugs.commands.console import print_json, say
+from pt2bugs.commands.options import LinesOptions, SelectionOptions, folder, option
+from pt2bugs.commands.selection import load_histories, select_cases, select_lines
 from pt2bugs.errors import InputError, NothingSelected
+from pt2bugs.results.difference import COLUMNS, VERDICT, Difference, differences, shared_cells
 
 EXAMPLES = (
     ("pt2bugs diff results plain", "whether another CPU, or a second run, gave the same verdicts"),
@@ -20,56 +22,91 @@ EXAMPLES = (
 
 @dataclass(frozen=True, kw_only=True)
 class Options(SelectionOptions):
-    """What the command takes."""
+    """Options of `diff`."""
 
-    first: Path
-    second: Path
-    exact: bool = False
-    json: bool = False
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("first", metavar="A", type=folder, help="a results folder")
-    parser.add_argument("second", metavar="B", type=folder, help="another one")
-    add_selection(parser)
-    parser.add_argument(
-        "--exact", action="store_true", help="every column of cells.csv must agree, not the verdict alone"
-    )
-    parser.add_argument("--json", action="store_true", help="print the differences as JSON")
+    first: Path = option("A", default=MISSING, parse=folder, help="a results folder")
+    second: Path = option("B", default=MISSING, parse=folder, help="another one")
+    exact: bool = option("--exact", default=False, help="every column of cells.csv must agree, not the verdict alone")
+    json: bool = option("--json", default=False, help="print the differences as JSON")
 
 
 def run(options: Options) -> int:
-    from pt2bugs.results.difference import COLUMNS, VERDICT, differences, shared_cells
+    """Select, query, render. Return the exit code.
 
+    Args:
+        options: of the command.
+    """
     corpus, cases = select_cases(options)
+    return render(options, query(options, corpus, cases))
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The cells that two folders say different things of, and how many are in both."""
+
+    differences: Sequence[Difference]
+    shared: int
+
+
+def query(options: Options, corpus: Sequence[Case], cases: Sequence[Case]) -> Compared:
+    """Return the differences between the two folders.
+
+    Args:
+        options: of the command.
+        corpus: all cases.
+        cases: the selected ones.
+
+    Raises:
+        InputError: a folder is not there.
+        NothingSelected: they have no cell in common.
+    """
     given = {name: getattr(options, name) for name in SelectionOptions.__dataclass_fields__}
     lines = []
     for path in (options.first, options.second):
         if not path.is_dir():
             raise InputError(f"{path}: there is no such results folder")
-        lines.append(load_lines(replace(LinesOptions(**given), results=path), corpus, cases, warn))
+        one_folder = LinesOptions(**given, results=path)
+        lines.append(select_lines(one_folder, load_histories(one_folder, corpus, cases).lines(), cases))
     first, second = lines
     shared = shared_cells(first, second)
     if not shared:
         sizes = f"{options.first} has {len(first)} cells of the selected cases, {options.second} {len(second)}"
         raise NothingSelected(f"nothing to compare: {sizes}, and none is in both")
-    found = differences(first, second, {case.id: case for case in corpus}, COLUMNS if options.exact else VERDICT)
+    columns = COLUMNS if options.exact else VERDICT
+    return Compared(differences(first, second, {case.id: case for case in corpus}, columns), shared)
+
+
+def render(options: Options, compared: Compared) -> int:
+    """Print the differences. Return the exit code.
+
+    Args:
+        options: of the command.
+        compared: the two folders.
+    """
     if options.json:
-        print_json([one.as_dict() for one in found])
-    for one in [] if options.json else found:
-        name = f"{one.key.case}::{one.key.check}[{one.key.device}-{one.key.backend}]"
-        values = "; ".join(
-            f"{column} {_shown(one.first, column)} -> {_shown(one.second, column)}" for column in one.columns
-        )
-        print(f"torch {one.key.torch} {name}: {values}{f'  ({one.reason})' if one.reason else ''}")
-    bare = [one for one in found if not one.reason]
-    missing = sum(one.first is None or one.second is None for one in found)
+        print_json([difference.as_dict() for difference in compared.differences])
+    else:
+        for difference in compared.differences:
+            print(_line(difference))
+    differ, shared = len(compared.differences), compared.shared
+    bare = sum(not difference.reason for difference in compared.differences)
+    missing = sum(difference.first is None or difference.second is None for difference in compared.differences)
     what = "cells are equal in every column" if options.exact else "verdicts are equal"
     say(
-        f"{shared + missing - len(found)} of {shared} {what}, {len(found) - missing} differ "
-        f"({len(found) - len(bare)} as the header says), {missing} are in one folder only"
+        f"{shared + missing - differ} of {shared} {what}, {differ - missing} differ "
+        f"({differ - bare} as the header says), {missing} are in one folder only"
     )
     return UNEXPECTED if bare else OK
+
+
+def _line(difference: Difference) -> str:
+    key = difference.key
+    values = "; ".join(
+        f"{column} {_shown(difference.first, column)} -> {_shown(difference.second, column)}"
+        for column in difference.columns
+    )
+    reason = f"  ({difference.reason})" if difference.reason else ""
+    return f"torch {key.torch} {key.case}::{key.check}[{key.device}-{key.backend}]: {values}{reason}"
 
 
 def _shown(record: object, column: str) -> str:

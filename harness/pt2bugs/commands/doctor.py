@@ -2,36 +2,71 @@
 
 from __future__ import annotations
 
-import argparse
 import os
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from pt2bugs.case.corpus import corpus_roots, load_cases
 from pt2bugs.commands import OK, UNEXPECTED
-from pt2bugs.commands.console import print_json
-from pt2bugs.envs.machine import findings
+from pt2bugs.commands.console import fit, print_json, warn
+from pt2bugs.commands.options import option
+from pt2bugs.envs.machine import Finding, findings
+from pt2bugs.errors import Pt2bugsError
+from pt2bugs.results.folder import open_results
 
 EXAMPLES = (("pt2bugs doctor", "compiler, namespaces, uv, Pythons, disk, GPU, variables: each with its remedy"),)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What the command takes."""
+    """Options of `doctor`."""
 
-    json: bool = False
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print what was found as JSON")
+    json: bool = option("--json", default=False, help="print what was found as JSON")
 
 
 def run(options: Options) -> int:
-    found = list(findings(os.environ))
+    """Query, render. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
+    return render(options, query())
+
+
+def query() -> list[Finding]:
+    """Return what this machine has, and whether the results fit the corpus."""
+    return [*findings(os.environ), results_finding()]
+
+
+def results_finding() -> Finding:
+    """Return whether every line of the journal belongs to a case that is there."""
+    from pt2bugs.results.history import Histories
+
+    results = open_results(None)
+    try:
+        orphans = sorted(Histories.load(results, load_cases(corpus_roots([])), warn).orphans)
+    except Pt2bugsError as error:
+        return Finding("results", False, str(error).splitlines()[0], "mend what it names")
+    if not orphans:
+        return Finding("results", True, f"{results.folder}: every line has its case")
+    names = ", ".join(orphans[:5]) + (f" and {len(orphans) - 5} more" if len(orphans) > 5 else "")
+    seen = f"{results.folder}: lines of cases that do not exist: {names}"
+    return Finding("results", None, seen, "no table has these lines; bring the cases back, or leave it so")
+
+
+def render(options: Options, seen: Sequence[Finding]) -> int:
+    """Print the findings, each with its remedy. Return the exit code.
+
+    Args:
+        options: of the command.
+        seen: the findings.
+    """
     if options.json:
-        print_json([asdict(one) for one in found])
+        print_json([asdict(finding) for finding in seen])
     else:
-        for one in found:
-            mark = {True: "ok", False: "MISSING", None: "-"}[one.is_fine]
-            print(f"{mark:7}  {one.name:12}  {one.seen}")
-            if one.remedy:
-                print(f"{'':23}{one.remedy}")
-    return UNEXPECTED if any(one.is_fine is False for one in found) else OK
+        for finding in seen:
+            mark = {True: "ok", False: "MISSING", None: "-"}[finding.is_fine]
+            print(fit(f"{mark:7}  {finding.name:12}  {finding.seen}", 23))
+            if finding.remedy:
+                print(fit(f"{'':23}{finding.remedy}", 23))
+    return UNEXPECTED if any(finding.is_fine is False for finding in seen) else OK

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pt2bugs.commands import OK
 from pt2bugs.commands.console import print_json, say
-from pt2bugs.commands.options import EnvironmentOptions, add_environments
-from pt2bugs.commands.targets import open_store, releases_for, targets_for
+from pt2bugs.commands.options import EnvironmentOptions, option
+from pt2bugs.commands.selection import open_store, releases_for, targets_for
+from pt2bugs.envs.environment import Environment
 from pt2bugs.envs.size import format_size
 from pt2bugs.envs.store import Store
 from pt2bugs.errors import InputError
@@ -23,58 +23,79 @@ EXAMPLES = (
 
 @dataclass(frozen=True, kw_only=True)
 class Options(EnvironmentOptions):
-    """What the command takes."""
+    """Options of `envs`."""
 
-    action: str = "list"
-    torch: Sequence[str] = ()
-    dry_run: bool = False
-    json: bool = False
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "action",
-        nargs="?",
-        choices=("list", "create", "gc"),
+    action: str = option(
+        "ACTION",
         default="list",
+        choices=("list", "create", "gc"),
         help="list them (the default), create those of --torch, or gc: remove the least recently used over the budget",
     )
-    parser.add_argument("--torch", action="append", default=[], metavar="SPEC", help="create: which releases")
-    parser.add_argument("--dry-run", action="store_true", help="gc: say what would be removed, remove nothing")
-    parser.add_argument("--json", action="store_true", help="list: as JSON")
-    add_environments(parser)
+    torch: Sequence[str] = option("--torch", default=(), metavar="SPEC", help="create: which releases")
+    dry_run: bool = option("--dry-run", default=False, help="gc: say what would be removed, remove nothing")
+    json: bool = option("--json", default=False, help="list: as JSON")
 
 
 def run(options: Options) -> int:
+    """Do what the action says: each is a query and its rendering. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
     store = open_store(options)
-    actions = {"list": _list, "create": _create, "gc": _collect}
-    return actions[options.action](store, options)
+    if options.action == "create":
+        return create(options, store)
+    if options.action == "gc":
+        return collect(options, store)
+    return render(options, store, store.sizes())
 
 
-def _create(store: Store, options: Options) -> int:
+def create(options: Options, store: Store) -> int:
+    """Make the environments of the releases asked for, and print where they are. Return the exit code.
+
+    Args:
+        options: of the command.
+        store: the environments.
+
+    Raises:
+        InputError: no release is named.
+        EnvironmentFailure: an environment cannot be made.
+    """
     if not options.torch:
         raise InputError("envs create: say which releases with --torch")
     targets = targets_for(options, releases_for(options, options.torch))
     for target in targets:
-        print(store.create(target.key, say, [one.key for one in targets]).path, flush=True)
+        print(store.create(target.key, say, [planned.key for planned in targets]).path, flush=True)
     return OK
 
 
-def _collect(store: Store, options: Options) -> int:
+def collect(options: Options, store: Store) -> int:
+    """Remove what is over the budget, or print what would go. Return the exit code.
+
+    Args:
+        options: of the command.
+        store: the environments.
+    """
     if options.dry_run:
-        found = store.to_remove(store.budget)
-        for environment, freed in found:
+        removable = store.to_remove(store.budget)
+        for environment, freed in removable:
             print(f"{environment.key!s:40}  frees {format_size(freed):>9}  {environment.path}")
-        left = store.total() - sum(freed for _, freed in found)
-        say(f"{len(found)} environments would go; {format_size(left)} would be left of {format_size(store.budget)}")
+        left = store.total() - sum(freed for _, freed in removable)
+        say(f"{len(removable)} environments would go; {format_size(left)} would be left of {format_size(store.budget)}")
         return OK
     removed = store.collect(store.budget, log=say)
     say(f"removed {len(removed)} environments; {format_size(store.total())} left")
     return OK
 
 
-def _list(store: Store, options: Options) -> int:
-    sizes = store.sizes()
+def render(options: Options, store: Store, sizes: Sequence[tuple[Environment, int, int]]) -> int:
+    """Print the environments. Return the exit code.
+
+    Args:
+        options: of the command.
+        store: the environments.
+        sizes: each with its bytes, and those that no other has.
+    """
     if options.json:
         print_json(
             [

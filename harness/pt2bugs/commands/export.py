@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import MISSING, dataclass
 from pathlib import Path
 
+from pt2bugs.case.model import Case
+from pt2bugs.case.vocabulary import Verdict
 from pt2bugs.commands import OK
-from pt2bugs.commands.console import warn
-from pt2bugs.commands.options import add_lines, file
-from pt2bugs.commands.selection import ShownOptions, load_cells, select_cases
-from pt2bugs.errors import InputError, NothingSelected
-from pt2bugs.export import FORMATS, ExportError, Selected, render
+from pt2bugs.commands.options import ShownOptions, file, option
+from pt2bugs.commands.selection import load_histories, nothing_measured, select_cases, select_lines
+from pt2bugs.errors import InputError
+from pt2bugs.export import FORMATS, ExportError, Selected
+from pt2bugs.export import render as in_format
 from pt2bugs.files import write_bytes
-from pt2bugs.results.folder import open_results
 
 EXAMPLES = (
     ("pt2bugs export --format csv -o matrix.csv", "the matrix for a spreadsheet"),
@@ -25,27 +26,62 @@ EXAMPLES = (
 
 @dataclass(frozen=True, kw_only=True)
 class Options(ShownOptions):
-    """What the command takes."""
+    """Options of `export`."""
 
-    format: str
-    output: Path | None = None
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_lines(parser, "cells with this verdict")
-    parser.add_argument("--format", required=True, choices=FORMATS, help="csv is the matrix, cells one row per cell")
-    parser.add_argument("-o", "--output", type=file, metavar="FILE", help="write there, whole, instead of stdout")
+    format: str = option("--format", default=MISSING, choices=FORMATS, help="csv is the matrix, cells one row per cell")
+    output: Path | None = option(
+        "-o", "--output", parse=file, metavar="FILE", help="write there, whole, instead of stdout"
+    )
+    verdict: Sequence[str] = option(
+        "--verdict",
+        default=(),
+        choices=[str(verdict) for verdict in Verdict],
+        metavar="WORD",
+        help=f"cells with this verdict: {', '.join(Verdict)}",
+    )
 
 
 def run(options: Options) -> int:
+    """Select, query, render. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
     corpus, cases = select_cases(options)
-    lines = load_cells(options, corpus, cases, warn)
+    return render(options, query(options, corpus, cases))
+
+
+def query(options: Options, corpus: Sequence[Case], cases: Sequence[Case]) -> Selected:
+    """Return the lines of the selected cells, with a verdict asked for.
+
+    Args:
+        options: of the command.
+        corpus: all cases.
+        cases: the selected ones.
+
+    Raises:
+        NothingSelected: the results have none.
+    """
+    lines = select_lines(options, load_histories(options, corpus, cases).lines(), cases)
+    if options.verdict:
+        lines = {key: record for key, record in lines.items() if record["verdict"] in options.verdict}
     if not lines:
-        raise NothingSelected(
-            f"nothing to export: {open_results(options.results).folder} has no results of the selected cases"
-        )
+        raise nothing_measured(options, "export")
+    return Selected(lines, {case.id: case for case in corpus})
+
+
+def render(options: Options, selected: Selected) -> int:
+    """Print or write the data. Return the exit code.
+
+    Args:
+        options: of the command.
+        selected: the lines, with their cases.
+
+    Raises:
+        InputError: the format cannot be written here.
+    """
     try:
-        data = render(options.format, Selected(lines, {case.id: case for case in corpus}))
+        data = in_format(options.format, selected)
     except ExportError as error:
         raise InputError(str(error)) from None
     if options.output is None:

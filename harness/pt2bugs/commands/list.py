@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pt2bugs.case.model import Case
-from pt2bugs.case.words import Verdict
+from pt2bugs.case.vocabulary import Verdict
 from pt2bugs.commands import OK
-from pt2bugs.commands.console import cut, print_json, say
-from pt2bugs.commands.options import ResultsOptions, SelectionOptions, add_results, add_selection
-from pt2bugs.commands.selection import cases_on, select_cases
-from pt2bugs.errors import NothingSelected
+from pt2bugs.commands.console import fit, print_json, say
+from pt2bugs.commands.options import ResultsOptions, SelectionOptions, option
+from pt2bugs.commands.selection import cases_on, select_cases, with_text
 from pt2bugs.results.folder import results_folder
 
 EXAMPLES = (
@@ -29,37 +27,59 @@ EXAMPLES = (
 
 @dataclass(frozen=True, kw_only=True)
 class Options(SelectionOptions, ResultsOptions):
-    """What the command takes."""
+    """Options of `list`."""
 
-    text: Sequence[str] = ()
-    json: bool = False
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_selection(parser)
-    add_results(parser)
-    parser.add_argument(
-        "--text",
-        action="append",
-        default=[],
-        metavar="WORDS",
-        help="only cases whose header or explanation has these words",
+    text: Sequence[str] = option(
+        "--text", default=(), metavar="WORDS", help="only cases whose header or explanation has these words"
     )
-    parser.add_argument("--json", action="store_true", help="as JSON, with all of the header")
+    json: bool = option("--json", default=False, help="as JSON, with all of the header")
 
 
 def run(options: Options) -> int:
+    """Select, query, render. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
+    cases = select(options)
+    return render(options, cases, query(options, cases))
+
+
+def select(options: Options) -> list[Case]:
+    """Return the selected cases.
+
+    Args:
+        options: of the command.
+
+    Raises:
+        NothingSelected: there are none.
+    """
     _, cases = select_cases(options)
-    cases = cases_on(options, cases)
-    for query in options.text:
-        cases = [case for case in cases if _has_text(case, query)]
-        if not cases:
-            raise NothingSelected(f"nothing selected: no selected case has the words {query!r}")
+    return with_text(cases_on(options, cases), options.text)
+
+
+def query(options: Options, cases: Sequence[Case]) -> dict[str, list[str]]:
+    """Return the devices that each case was never measured on.
+
+    Args:
+        options: of the command.
+        cases: the selected ones.
+    """
     measured = _measured(options.results or results_folder())
-    missing = {
-        case.id: [one for one in case.devices if measured is not None and (case.id, one) not in measured]
+    return {
+        case.id: [device for device in case.devices if measured is not None and (case.id, device) not in measured]
         for case in cases
     }
+
+
+def render(options: Options, cases: Sequence[Case], missing: Mapping[str, Sequence[str]]) -> int:
+    """Print the cases. Return the exit code.
+
+    Args:
+        options: of the command.
+        cases: the selected ones.
+        missing: the devices that each was never measured on.
+    """
     if options.json:
         print_json([{**case.as_dict(), "not_measured": missing[case.id]} for case in cases])
         return OK
@@ -67,9 +87,9 @@ def run(options: Options) -> int:
     for case in cases:
         absent = missing[case.id]
         # On a GPU most were not: that is said where it was asked for, and where there is no answer at all.
-        told = absent if len(absent) == len(case.devices) else [one for one in absent if one in options.device]
+        told = absent if len(absent) == len(case.devices) else [name for name in absent if name in options.device]
         note = f"  (not measured on {', '.join(told)})" if told else ""
-        print(cut(f"{case.id:{width}}  {case.component:17}  {case.symptom:15}  {case.title}{note}"))
+        print(fit(f"{case.id:{width}}  {case.component:17}  {case.symptom:15}  {case.title}{note}", 4))
     counts = Counter(device for devices in missing.values() for device in devices)
     say(f"{len(cases)} cases, {sum(len(case.checks) for case in cases)} checks")
     if counts:
@@ -78,7 +98,7 @@ def run(options: Options) -> int:
 
 
 def _measured(results: Path) -> set[tuple[str, str]] | None:
-    """Case and device of every cell that has an answer in the table of a results folder; None if none can be read."""
+    """Return case and device of every cell that has an answer in a table of results; None if none can be read."""
     table = results / "cells.csv"
     try:
         with table.open(newline="", encoding="utf-8") as file:
@@ -90,12 +110,3 @@ def _measured(results: Path) -> set[tuple[str, str]] | None:
         reason = error.strerror if isinstance(error, OSError) else "is no table of cells"
         say(f"pt2bugs: warning: {table}: {reason}; so it is not said on which devices a case was not measured")
         return None
-
-
-def _has_text(case: Case, query: str) -> bool:
-    """Whether every word is found in the title, the explanation, the addresses or the documented identities."""
-    identities = (f"{bug.error or ''} {bug.match or ''} {bug.frame or ''} {bug.signal or ''}" for bug in case.bugs)
-    text = " ".join((case.id, case.title, case.doc, case.issue, case.fix, *case.labels, *identities)).lower()
-    # Patterns escape what is no letter.
-    plain = text.replace("\\", "")
-    return all(word in text or word in plain for word in query.lower().split())

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import gc
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ from packaging.version import InvalidVersion, Version
 
 from pt2bugs.case.corpus import corpus_roots
 from pt2bugs.commands import OK, UNEXPECTED
-from pt2bugs.commands.console import cut, print_json, say, warn
-from pt2bugs.commands.options import ResultsOptions, add_results
+from pt2bugs.commands.console import fit, print_json, say, warn
+from pt2bugs.commands.options import CorpusOptions, ResultsOptions, option
 from pt2bugs.errors import InputError
+from pt2bugs.match.known import KnownBugs, Recognized
 from pt2bugs.results.folder import open_results
-from pt2bugs.triage.answer import KnownBugs, Recognized, update_table
 
 MAX_BYTES = 64 * 2**20
 _COLLECT_ENV = re.compile(r"^PyTorch version: (\d[\w.]*)", re.MULTILINE)
@@ -27,58 +27,51 @@ _COLLECT_ENV = re.compile(r"^PyTorch version: (\d[\w.]*)", re.MULTILINE)
 EXAMPLES = (
     ("pt2bugs match traceback.txt", "the documented bug in a log, and the release that fixes it"),
     ("python train.py 2>&1 | pt2bugs match -", "of a run that just failed"),
-    ("pt2bugs match --update-signatures", "write results/signatures.json anew from the journal; commit it"),
 )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(ResultsOptions):
-    """What the command takes; `file` None or ``-`` is stdin."""
+class Options(CorpusOptions, ResultsOptions):
+    """Options of `match`; `file` None or ``-`` is stdin."""
 
-    file: Path | None = None
-    torch: str | None = None
-    cases: Sequence[Path] = ()
-    update_signatures: bool = False
-    json: bool = False
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="a traceback or a log; - or none: stdin")
-    parser.add_argument("--torch", metavar="R", help="the release that failed, such as 2.9.1: for the advice")
-    parser.add_argument("--cases", action="append", default=[], type=Path, metavar="DIR", help="another corpus")
-    add_results(parser)
-    parser.add_argument(
-        "--update-signatures", action="store_true", help="write the table of signatures anew from the journal, and end"
-    )
-    parser.add_argument("--json", action="store_true", help="the answers as JSON")
+    file: Path | None = option("FILE", parse=Path, help="a traceback or a log; - or none: stdin")
+    torch: str | None = option("--torch", metavar="R", help="the release that failed, such as 2.9.1: for the advice")
+    json: bool = option("--json", default=False, help="the answers as JSON")
 
 
 def run(options: Options) -> int:
-    if options.update_signatures:
-        say(f"{update_table(open_results(options.results), corpus_roots(options.cases), warn)} written")
-        return OK
+    """Select, query, render. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
+    text, torch = select(options)
+    known = load_known(options)
+    return render(options, query(options, known, text, torch), known, torch)
+
+
+def select(options: Options) -> tuple[str, str]:
+    """Return the text, and the release that failed: the one named, else the one that the text tells.
+
+    Args:
+        options: of the command.
+
+    Raises:
+        InputError: the text cannot be read, or the release is none.
+    """
     torch = _release(options.torch)
     text = _read(options.file)
     if not torch and (told := _COLLECT_ENV.search(text)):
         torch = _public(told[1])
-    known = _known_bugs(options)
-    found = known.recognize(text, torch)
-    if not found:
-        raise InputError(
-            f"{_name(options.file)}: has no traceback, no error line and no crash; paste more of the output"
-        )
-    is_known = all(one.is_known for one in found)
-    if options.json:
-        _print_json(found, known, torch, is_known=is_known)
-    else:
-        for number, one in enumerate(found, 1):
-            _print(one, known, torch, f"{number} of {len(found)}: " if len(found) > 1 else "")
-    count = sum(one.is_known for one in found)
-    say(f"{count} of {len(found)} known" if len(found) > 1 else "known" if count else "not known")
-    return OK if is_known else UNEXPECTED
+    return text, torch
 
 
-def _known_bugs(options: Options) -> KnownBugs:
+def load_known(options: Options) -> KnownBugs:
+    """Return the documented bugs, by header and journal.
+
+    Args:
+        options: of the command.
+    """
     # Everything made here stays until the answer: collecting garbage meanwhile costs a fifth of the time.
     gc.disable()
     try:
@@ -87,23 +80,59 @@ def _known_bugs(options: Options) -> KnownBugs:
         gc.enable()
 
 
-def _print_json(found: Sequence[Recognized], known: KnownBugs, torch: str, *, is_known: bool) -> None:
-    tracebacks = [
-        {"text": one.failure.text, "matches": [known.as_dict(match, torch) for match in one.matches]} for one in found
-    ]
-    first = next((one["matches"] for one in tracebacks if one["matches"]), [])
-    print_json({"known": is_known, "tracebacks": tracebacks, "matches": first})
+def query(options: Options, known: KnownBugs, text: str, torch: str) -> list[Recognized]:
+    """Return the tracebacks of a text with the bugs that they may be.
+
+    Args:
+        options: of the command.
+        known: the documented bugs.
+        text: of a log.
+        torch: the release that failed; may be empty.
+
+    Raises:
+        InputError: the text has no traceback.
+    """
+    if recognized := known.recognize(text, torch):
+        return recognized
+    raise InputError(f"{_name(options.file)}: has no traceback, no error line and no crash; paste more of the output")
 
 
-def _print(one: Recognized, known: KnownBugs, torch: str, number: str) -> None:
-    raised = one.failure.chain[0]
+def render(options: Options, recognized: Sequence[Recognized], known: KnownBugs, torch: str) -> int:
+    """Print the matches of each traceback. Return the exit code.
+
+    Args:
+        options: of the command.
+        recognized: the tracebacks.
+        known: the documented bugs.
+        torch: the release that failed; may be empty.
+    """
+    count, total = sum(traceback.is_known for traceback in recognized), len(recognized)
+    if options.json:
+        tracebacks = [
+            {
+                "text": traceback.traceback.text,
+                "matches": [known.as_dict(match, torch) for match in traceback.matches],
+            }
+            for traceback in recognized
+        ]
+        first = next((traceback["matches"] for traceback in tracebacks if traceback["matches"]), [])
+        print_json({"known": count == total, "tracebacks": tracebacks, "matches": first})
+    else:
+        for number, traceback in enumerate(recognized, 1):
+            _print(traceback, known, torch, f"{number} of {total}: " if total > 1 else "")
+    say(f"{count} of {total} known" if total > 1 else "known" if count else "not known")
+    return OK if count == total else UNEXPECTED
+
+
+def _print(recognized: Recognized, known: KnownBugs, torch: str, number: str) -> None:
+    raised = recognized.traceback.chain[0]
     first = next((line.strip() for line in raised.message.splitlines() if line.strip()), "")
-    head = ": ".join(part for part in (one.failure.signal or raised.type, first) if part)
-    print(cut(f"{number}{head[:160]}"))
-    for match in one.matches:
+    head = ": ".join(part for part in (recognized.traceback.signal or raised.type, first) if part)
+    print(fit(f"{number}{head[:160]}"))
+    for match in recognized.matches:
         told = known.as_dict(match, torch)
         word = "known" if match.is_known else "similar"
-        print(cut(f"  {word} ({match.score:.2f}): {match.case.id}  {match.case.title}"))
+        print(fit(f"  {word} ({match.score:.2f}): {match.case.id}  {match.case.title}"))
         where = [
             f"introduced in {told['introduced']}" if told["introduced"] else "",
             f"fixed in {told['fixed']}" if told["fixed"] else "",
@@ -112,7 +141,7 @@ def _print(one: Recognized, known: KnownBugs, torch: str, number: str) -> None:
         print(f"    {match.case.issue}" + "".join(f", {part}" for part in where if part))
         print(f"    {told['advice']}")
         print(f"    {told['reproduce']}")
-    if not one.matches:
+    if not recognized.matches:
         print("  no known bug")
 
 
@@ -137,21 +166,26 @@ def _name(file: Path | None) -> str:
 
 
 def _read(file: Path | None) -> str:
-    """The text of the input; what is no UTF-8 in it is replaced.
+    """Return the text of the input; what is no UTF-8 in it is replaced.
 
     Raises:
         InputError: it cannot be read, is too large, or is empty.
     """
+    size = 0
     try:
         if file is None or str(file) == "-":
-            data = sys.stdin.buffer.read(MAX_BYTES + 1)
+            # A stream has no size to be told in advance, and may never end: it is read to the bound.
+            data = sys.stdin.buffer.read(MAX_BYTES)
+            if len(data) == MAX_BYTES:
+                warn(f"stdin: only its first {MAX_BYTES >> 20} MiB were read")
         else:
             with file.open("rb") as stream:
-                data = stream.read(MAX_BYTES + 1)
+                size = os.fstat(stream.fileno()).st_size
+                data = b"" if size > MAX_BYTES else stream.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise InputError(f"{_name(file)}: cannot be read: {reason}") from None
-    if len(data) > MAX_BYTES:
+    if len(data) > MAX_BYTES or size > MAX_BYTES:
         raise InputError(f"{_name(file)}: is larger than {MAX_BYTES >> 20} MiB; cut out the part that failed")
     if not data.strip():
         raise InputError(f"{_name(file)}: is empty; paste a traceback or a log")

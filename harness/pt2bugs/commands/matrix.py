@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
+from packaging.version import Version
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from pt2bugs.case.model import Case
 from pt2bugs.commands import OK
 from pt2bugs.commands.console import is_terminal, print_json, say, warn
-from pt2bugs.commands.options import add_lines
-from pt2bugs.commands.selection import ShownOptions, load_histories, load_rows, select_cases
-from pt2bugs.errors import NothingSelected
+from pt2bugs.commands.options import ShownOptions, option
+from pt2bugs.commands.selection import load_histories, nothing_measured, select_cases, select_rows
 from pt2bugs.files import write_text
 from pt2bugs.report.style import OUTCOME_LETTERS, STYLES, style_of
 from pt2bugs.report.svg import HEAD, matrix_svg, row_label, summary_svg
 from pt2bugs.report.trends import Trends
-from pt2bugs.results.folder import open_results
-from pt2bugs.results.matrix import builds_of, mixed_builds
-from pt2bugs.results.tables import cells_table, matrix_table, version_key
+from pt2bugs.results.history import Histories
+from pt2bugs.results.journal import Record
+from pt2bugs.results.matrix import CellKey, builds_of, mixed_builds, version_key
+from pt2bugs.results.tables import cells_table, matrix_table
 
 EXAMPLES = (
     ("pt2bugs matrix --component dynamo --torch '>=2.10'", "a letter per check and release"),
@@ -32,60 +34,122 @@ EXAMPLES = (
 
 @dataclass(frozen=True, kw_only=True)
 class Options(ShownOptions):
-    """What the command takes."""
+    """Options of `matrix`."""
 
-    svg: Path | None = None
-    summary: Path | None = None
-    json: bool = False
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_lines(parser, "checks that have this verdict in one of the releases")
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument("--svg", type=Path, metavar="FILE", help="draw it there instead")
-    how.add_argument(
-        "--summary", type=Path, metavar="FILE", help="draw how many bugs of each component each release has, instead"
+    svg: Path | None = option("--svg", parse=Path, metavar="FILE", exclusive=True, help="draw it there instead")
+    summary: Path | None = option(
+        "--summary",
+        parse=Path,
+        metavar="FILE",
+        exclusive=True,
+        help="draw how many bugs of each component each release has, instead",
     )
-    how.add_argument("--json", action="store_true", help="print it as JSON: an object per row, with its releases")
+    axis: str = option(
+        "--axis",
+        default="release",
+        choices=("release", "python"),
+        help="python: a column for each Python that a release was measured with, 2.9.1+py3.10",
+    )
+    json: bool = option(
+        "--json", default=False, exclusive=True, help="print it as JSON: an object per row, with its releases"
+    )
 
 
 def run(options: Options) -> int:
-    corpus, cases = select_cases(options)
-    lines = load_rows(options, corpus, cases, warn)
-    matrix = matrix_table(cells_table(lines), corpus)
-    if matrix.empty:
-        raise NothingSelected(
-            f"nothing to show: {open_results(options.results).folder} has no results of the selected cases"
-        )
-    releases = list(matrix.columns[HEAD:])
+    """Select, query, render. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
+    return render(options, query(options, *select_cases(options)))
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """The table of the selection, with the lines that it shows."""
+
+    histories: Histories
+    lines: Mapping[CellKey, Record]
+    table: pd.DataFrame
+
+    @property
+    def releases(self) -> list[str]:
+        """The columns that are releases, oldest first."""
+        return list(self.table.columns[HEAD:])
+
+
+def query(options: Options, corpus: Sequence[Case], cases: Sequence[Case]) -> Matrix:
+    """Return the matrix of the selected cases.
+
+    Args:
+        options: of the command.
+        corpus: all cases.
+        cases: the selected ones.
+
+    Raises:
+        NothingSelected: the results have no line of them.
+    """
+    histories = load_histories(options, corpus, cases)
+    lines = select_rows(options, histories, cases)
+    cells = cells_table(lines)
+    if options.axis == "python":
+        # As the local part of a version it sorts within its release.
+        versions = zip(cells["torch"], cells["python"], strict=True)
+        cells["torch"] = [f"{torch}+py{'.'.join(python.split('.')[:2])}" for torch, python in versions]
+    table = matrix_table(cells, corpus)
+    if table.empty:
+        raise nothing_measured(options, "show")
+    return Matrix(histories, lines, table)
+
+
+def render(options: Options, matrix: Matrix) -> int:
+    """Print or draw the matrix. Return the exit code.
+
+    Args:
+        options: of the command.
+        matrix: to show.
+    """
+    releases = matrix.releases
     if options.summary is not None:
-        trends = Trends.of(load_histories(options, corpus, cases, warn), releases)
+        trends = Trends.of(matrix.histories.rows(matrix.lines), releases)
         title = f"{len(trends.lives)} documented compiler bugs: how many each torch release has"
         write_text(options.summary, summary_svg(trends, title))
         return OK
     if options.svg is not None:
-        title = f"{matrix['case'].nunique()} documented compiler bugs x {len(releases)} torch releases"
-        write_text(options.svg, matrix_svg(matrix, title))
+        title = f"{matrix.table['case'].nunique()} documented compiler bugs x {len(releases)} torch releases"
+        write_text(options.svg, matrix_svg(matrix.table, title))
         return OK
     if options.json:
-        head = list(matrix.columns[:HEAD])
-        rows = matrix.to_dict("records")
+        head = list(matrix.table.columns[:HEAD])
+        rows = matrix.table.to_dict("records")
         print_json([{**{k: row[k] for k in head}, "releases": {r: row[r] for r in releases}} for row in rows])
         return OK
-    builds = builds_of(lines)
-    if not is_terminal():
-        _print_plain(matrix, releases)
-        _tell_builds(builds)
-        return OK
+    legend = ", ".join(f"{style.letter} {name}" for name, style in STYLES.items() if name not in ("", "xfail"))
+    say(f"{legend}; documented bug: {', '.join(f'{letter} {word}' for word, letter in OUTCOME_LETTERS.items())}")
+    if is_terminal():
+        _print_tables(matrix.table, _shown(releases, options))
+    else:
+        _print_plain(matrix.table, releases[::-1])
+    _tell_builds(builds_of(dict(matrix.lines)))
+    return OK
+
+
+def _shown(releases: Sequence[str], options: Options) -> list[str]:
+    """Return the columns for a terminal, newest first: without a choice the newest patch of each minor release."""
+    newest = {Version(release).release[:2]: release for release in releases}
+    if options.torch or options.axis != "release" or len(newest) == len(releases):
+        return list(releases[::-1])
+    say(f"the newest patch of each minor release; --torch all shows all {len(releases)}")
+    return list(newest.values())[::-1]
+
+
+def _print_tables(matrix: pd.DataFrame, releases: list[str]) -> None:
+    """Print the matrix; a narrow terminal gets several tables, one below the other."""
     console = Console()
-    # On a narrow terminal half is for the names, so that releases stand side by side.
+    # Half of a narrow terminal is for the names, so that releases stand side by side.
     label = min(_label_width(matrix), max(console.width // 2, console.width - 6 * len(releases)))
     for part in _fitting(releases, console.width - label - 3):
         console.print(_table(matrix, part, label))
-    legend = ", ".join(f"{style.letter} {name}" for name, style in STYLES.items() if name not in ("", "xfail"))
-    say(f"{legend}; documented bug: " + ", ".join(f"{letter} {o}" for o, letter in OUTCOME_LETTERS.items()))
-    _tell_builds(builds)
-    return OK
 
 
 def _tell_builds(builds: dict[str, list[str]]) -> None:
@@ -102,11 +166,11 @@ def _label_width(matrix: pd.DataFrame) -> int:
 
 
 def _fitting(releases: list[str], width: int) -> list[list[str]]:
-    """The releases in groups that fit side by side; a narrow terminal gets several tables."""
+    """Return the releases in groups that fit side by side; a narrow terminal gets several tables."""
     groups: list[list[str]] = [[]]
     left = width
     for release in releases:
-        needed = len(_short(release)) + 1
+        needed = len(release) + 1
         if groups[-1] and needed > left:
             groups.append([])
             left = width
@@ -115,15 +179,11 @@ def _fitting(releases: list[str], width: int) -> list[list[str]]:
     return groups
 
 
-def _short(release: str) -> str:
-    return release.rsplit(".", 1)[0] if release.count(".") == 2 else release
-
-
 def _table(matrix: pd.DataFrame, releases: list[str], label: int) -> Table:
     table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
     table.add_column("check", no_wrap=True, overflow="ellipsis", max_width=label)
     for release in releases:
-        table.add_column(_short(release), justify="center", no_wrap=True)
+        table.add_column(release, justify="center", no_wrap=True)
     for row in matrix.to_dict("records"):
         values = [style_of(row[release]) for release in releases]
         table.add_row(row_label(row), *(Text(letter, style=style.terminal) for letter, style in values))

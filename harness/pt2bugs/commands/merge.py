@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from pathlib import Path
 
-from pt2bugs.case.corpus import corpus_roots, load_cases
+from pt2bugs.case.corpus import corpus_roots
+from pt2bugs.case.model import Case
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import print_json, say, warn
-from pt2bugs.commands.options import folder
+from pt2bugs.commands.options import CorpusOptions, folder, option
+from pt2bugs.commands.selection import load_corpus
+from pt2bugs.results.journal import Record
 from pt2bugs.results.matrix import Results
-from pt2bugs.results.merge import merge
-from pt2bugs.results.record import Record
+from pt2bugs.results.merge import Merge, merge
 
 EXAMPLES = (
     ("pt2bugs merge shards/* -o results", "what the machines of a CI have measured, into the results here"),
@@ -25,59 +26,94 @@ SHOWN = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
-    """What the command takes."""
+class Options(CorpusOptions):
+    """Options of `merge`."""
 
-    sources: Sequence[Path]
-    output: Path
-    cases: Sequence[Path] = ()
-    json: bool = False
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "sources", nargs="+", type=folder, metavar="DIR", help="folders of results, or journals; also folders of those"
+    sources: Sequence[Path] = option(
+        "DIR", default=MISSING, nargs="+", parse=folder, help="folders of results, or journals; also folders of those"
     )
-    parser.add_argument(
-        "-o", "--output", type=folder, required=True, metavar="DIR", help="the results folder that gets their lines"
+    output: Path = option(
+        "-o",
+        "--output",
+        default=MISSING,
+        parse=folder,
+        metavar="DIR",
+        help="the results folder that gets their lines",
     )
-    parser.add_argument(
-        "--cases", action="append", default=[], type=Path, metavar="DIR", help="another corpus (default: ./cases)"
-    )
-    parser.add_argument("--json", action="store_true", help="print what was found as JSON")
+    json: bool = option("--json", default=False, help="print what was found as JSON")
 
 
 def run(options: Options) -> int:
-    corpus = load_cases(corpus_roots(options.cases), warn)
+    """Select, query, render. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
+    return render(options, query(options, select(options)))
+
+
+def select(options: Options) -> list[Case]:
+    """Return the corpus.
+
+    Args:
+        options: of the command.
+
+    Raises:
+        CaseError: a file breaks the contract.
+    """
+    return load_corpus(corpus_roots(options.cases))
+
+
+def query(options: Options, corpus: Sequence[Case]) -> Merge:
+    """Add the lines of the sources to the results, and derive the tables anew.
+
+    Args:
+        options: of the command.
+        corpus: all cases.
+
+    Raises:
+        InputError: a source does not exist, or has lines of a newer schema; the output cannot be written.
+        NothingSelected: no source has a journal.
+    """
     cases = {case.id: case for case in corpus}
     results = Results(options.output)
 
-    def route(record: Record) -> Path:
+    def _route(record: Record) -> Path:
         return results.journal_folder_of(record, cases.get(record["case"])).relative_to(options.output)
 
-    done = merge(options.sources, options.output, route, warn)
-    results = Results(options.output, sorted(done.backends))
+    merged = merge(options.sources, options.output, _route, warn)
+    results = Results(options.output, sorted(merged.backends))
     results.derive(results.load(corpus, lambda _: None))
-    for conflict in done.conflicts:
+    return merged
+
+
+def render(options: Options, merged: Merge) -> int:
+    """Print what was read and added, and where the sources disagree. Return the exit code.
+
+    Args:
+        options: of the command.
+        merged: the lines.
+    """
+    for conflict in merged.conflicts:
         warn(conflict)
-    for one in done.disagreements[:SHOWN]:
-        say(f"answers differ: {one.text}")
-    if len(done.disagreements) > SHOWN:
-        say(f"answers differ for {len(done.disagreements) - SHOWN} more cells (--json has all)")
+    for disagreement in merged.disagreements[:SHOWN]:
+        say(f"answers differ: {disagreement.text}")
+    if len(merged.disagreements) > SHOWN:
+        say(f"answers differ for {len(merged.disagreements) - SHOWN} more cells (--json has all)")
     if options.json:
         print_json(
             {
-                "read": done.read,
-                "added": done.added,
-                "duplicates": done.duplicates,
-                "dropped": done.dropped,
-                "conflicts": done.conflicts,
-                "disagreements": [one.text for one in done.disagreements],
+                "read": merged.read,
+                "added": merged.added,
+                "duplicates": merged.duplicates,
+                "dropped": merged.dropped,
+                "conflicts": merged.conflicts,
+                "disagreements": [disagreement.text for disagreement in merged.disagreements],
             }
         )
     say(
-        f"{options.output}: {done.read} lines read, {done.added} added, {done.duplicates} were there; "
-        f"{len(done.dropped)} damaged and left out, {len(done.conflicts)} in conflict; tables written anew"
+        f"{options.output}: {merged.read} lines read, {merged.added} added, {merged.duplicates} were there; "
+        f"{len(merged.dropped)} damaged and left out, {len(merged.conflicts)} in conflict; tables written anew"
     )
     # A line that a killed run has torn is what its reader drops every time.
-    return UNEXPECTED if done.conflicts else OK
+    return UNEXPECTED if merged.conflicts else OK

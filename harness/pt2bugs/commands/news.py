@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import MISSING, dataclass
 from datetime import date, datetime, timezone
 from pathlib import Path
 
+from pt2bugs.case.model import Case
 from pt2bugs.commands import OK
-from pt2bugs.commands.console import print_json, say, warn
-from pt2bugs.commands.options import add_results, add_selection
-from pt2bugs.commands.selection import LinesOptions, select_cases, select_lines
+from pt2bugs.commands.console import print_json, print_markdown, say, warn
+from pt2bugs.commands.options import LinesOptions, option
+from pt2bugs.commands.selection import results_of, select_cases, select_lines
 from pt2bugs.files import write_text
-from pt2bugs.report.history import histories
-from pt2bugs.report.news import Split, feed, markdown, news
-from pt2bugs.results.folder import open_results
+from pt2bugs.report.news import ReleaseNews, Split, feed, markdown, news
 
 EXAMPLES = (
     ("pt2bugs news --since 2026-11-15", "what a week of nightlies broke and fixed, as Markdown"),
@@ -23,33 +22,12 @@ EXAMPLES = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Options(LinesOptions):
-    """What the command takes; `since` is a moment in UTC, ISO 8601."""
-
-    since: str
-    feed: Path | None = None
-    output: Path | None = None
-    json: bool = False
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_selection(parser)
-    add_results(parser)
-    parser.add_argument(
-        "--since",
-        type=moment,
-        required=True,
-        metavar="DATE",
-        help="measured from then on: 2026-11-15, or with a time; UTC",
-    )
-    parser.add_argument("--feed", type=Path, metavar="FILE", help="write an Atom feed there, best beside the page")
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there instead of stdout")
-    parser.add_argument("--json", action="store_true", help="as JSON: an object for each release")
-
-
 def moment(text: str) -> str:
-    """A day or a moment as journal lines write theirs, for argparse."""
+    """Return a day or a moment as journal lines write theirs, for argparse.
+
+    Args:
+        text: as people write it.
+    """
     try:
         if len(text) == len("2026-11-15"):
             return date.fromisoformat(text).isoformat()
@@ -61,22 +39,63 @@ def moment(text: str) -> str:
     return utc.replace(tzinfo=None).isoformat(timespec="milliseconds")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Options(LinesOptions):
+    """Options of `news`; `since` is a moment in UTC, ISO 8601."""
+
+    since: str = option(
+        "--since",
+        default=MISSING,
+        parse=moment,
+        metavar="DATE",
+        help="measured from then on: 2026-11-15, or with a time; UTC",
+    )
+    feed: Path | None = option(
+        "--feed", parse=Path, metavar="FILE", help="write an Atom feed there, best beside the page"
+    )
+    output: Path | None = option("-o", "--output", parse=Path, metavar="FILE", help="write there instead of stdout")
+    json: bool = option("--json", default=False, help="as JSON: an object for each release")
+
+
 def run(options: Options) -> int:
+    """Select, query, render. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
     corpus, cases = select_cases(options)
+    return render(options, query(options, corpus, cases))
+
+
+def query(options: Options, corpus: Sequence[Case], cases: Sequence[Case]) -> list[ReleaseNews]:
+    """Return what changed in each release that was measured since the moment asked for.
+
+    Args:
+        options: of the command.
+        corpus: all cases.
+        cases: the selected ones.
+    """
     split = Split(corpus, options.since)
-    open_results(options.results, options.backend).read([split], warn)
-    now, then = (histories(select_lines(options, one.newest.lines(), cases), one) for one in (split.now, split.then))
-    found = news(split, now, then)
+    results_of(options, options.backend).read([split], warn)
+    now, then = (half.rows(select_lines(options, half.lines(), cases)) for half in (split.now, split.then))
+    return news(split, now, then)
+
+
+def render(options: Options, told: Sequence[ReleaseNews]) -> int:
+    """Print or write the news. Return the exit code.
+
+    Args:
+        options: of the command.
+        told: of each release.
+    """
     if options.json:
-        print_json([one.as_dict() for one in found])
+        print_json([release.as_dict() for release in told])
+    elif options.output is None:
+        print_markdown(markdown(told, options.since))
     else:
-        text = markdown(found, options.since)
-        if options.output is None:
-            sys.stdout.write(text)
-        else:
-            write_text(options.output, text)
+        write_text(options.output, markdown(told, options.since))
     if options.feed is not None:
-        write_text(options.feed, feed(found, options.feed.name))
-    told = sum(len(one.steps) for one in found)
-    say(f"{len(found)} releases measured since {options.since}: {told} checks changed in them")
+        write_text(options.feed, feed(told, options.feed.name))
+    changed = sum(len(release.steps) for release in told)
+    say(f"{len(told)} releases measured since {options.since}: {changed} checks changed in them")
     return OK

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-import argparse
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pt2bugs.case.cells import Cell
 from pt2bugs.commands import OK
-from pt2bugs.commands.asked import MatrixOptions, add_matrix, asked, durations_file, durations_for, on_this_machine
 from pt2bugs.commands.console import print_json, say, warn
-from pt2bugs.commands.options import count
-from pt2bugs.commands.targets import open_store, run_options
+from pt2bugs.commands.options import MatrixOptions, count, option
+from pt2bugs.commands.selection import (
+    MatrixPlan,
+    durations_file,
+    durations_for,
+    on_this_machine,
+    open_store,
+    plan_matrix,
+    results_of,
+    run_options,
+    select_cases,
+)
 from pt2bugs.errors import InputError, NothingSelected
 from pt2bugs.results.folder import open_results
-from pt2bugs.results.matrix import CellKey
-from pt2bugs.results.record import Record
-from pt2bugs.run.durations import write_durations
-from pt2bugs.run.estimate import cost_of_environment, durations
-from pt2bugs.run.schedule import Work, owed
-from pt2bugs.run.shards import MOST, SETUP_S, Division
+from pt2bugs.run.plan import Work, cost_of_environment, mean_durations, owed
+from pt2bugs.run.shards import MAX_SHARDS, SETUP_S, Division, write_durations
 
 EXAMPLES = (
     ("pt2bugs plan --torch minors --shards 10", "what each of ten machines would run"),
@@ -32,83 +35,96 @@ EXAMPLES = (
 
 @dataclass(frozen=True, kw_only=True)
 class Options(MatrixOptions):
-    """What the command takes."""
+    """Options of `plan`."""
 
-    shards: int = 0
-    update_durations: bool = False
-    json: bool = False
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_matrix(parser)
-    parser.add_argument("--shards", type=count, default=0, metavar="N", help=f"into so many parts, at most {MOST}")
-    parser.add_argument(
-        "--update-durations", action="store_true", help="write the file of durations anew from the journal, and end"
+    shards: int = option(
+        "--shards", default=0, parse=count, metavar="N", help=f"into so many parts, at most {MAX_SHARDS}"
     )
-    parser.add_argument("--json", action="store_true", help="print the shards that have something to run as JSON")
+    update_durations: bool = option(
+        "--update-durations", default=False, help="write the file of durations anew from the journal, and end"
+    )
+    json: bool = option("--json", default=False, help="print the shards that have something to run as JSON")
 
 
 def run(options: Options) -> int:
+    """Plan, query, render; ``--update-durations`` writes the durations and ends. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
     if options.update_durations:
-        return _update(options)
-    if not 1 <= options.shards <= MOST:
-        raise InputError(f"plan: say into how many parts with --shards N, at most {MOST}")
-    what = asked(options)
-    division = what.divided(options, options.shards)
-    work = on_this_machine(what.work, options.device, options.cluster)
-    lines = open_results(options.results, options.backend).load(what.corpus, warn).lines()
-    seconds = durations_for(options).of
-    shards = [_Shard(division, number, options, lines, seconds) for number in range(1, options.shards + 1)]
-    due = [shard for shard in shards if shard.work]
-    if options.json:
-        size = _bytes(options)
-        print_json([shard.as_dict(size) for shard in due])
-    elif due:
-        _print_table(due, _bytes(options))
-    cells = sum(len(one.cells) for one in work)
-    to_run = sum(shard.cells for shard in due)
-    say(
-        f"{cells} cells in {len(work)} environments, divided into {options.shards} shards ({division.digest}): "
-        f"{cells - to_run} answered by the journal, {to_run} to run in {len(due)} shards"
-    )
-    return OK
+        return update_durations(options)
+    planned = plan(options)
+    return render(options, planned, query(options, planned))
 
 
-class _Shard:
-    """One shard: what it has to run, and what that costs."""
+@dataclass(frozen=True)
+class Planned:
+    """All work that is meant, what of it can be done here, and its division into shards."""
 
-    def __init__(
-        self,
-        division: Division,
-        number: int,
-        options: Options,
-        lines: Mapping[CellKey, Record],
-        seconds: Callable[[Cell], float],
-    ) -> None:
-        self.name, self.number = division.name(number), number
-        whole = on_this_machine(division.shards[number - 1], options.device, options.cluster, lambda _: None)
-        self.work: Sequence[Work] = whole if options.rerun else owed(whole, lines)
-        self.cells = sum(len(one.cells) for one in self.work)
-        body = sum(seconds(cell) for one in self.work for cell in one.cells) / run_options(options).jobs
-        self.minutes = (body + SETUP_S * len(self.work)) / 60
+    matrix: MatrixPlan
+    work: Sequence[Work]
+    division: Division
+
+
+def plan(options: Options) -> Planned:
+    """Return the work, divided.
+
+    Args:
+        options: of the command.
+
+    Raises:
+        InputError: bad usage; releases that do not exist; a damaged file of durations.
+        NothingSelected: the filters leave nothing.
+    """
+    if not 1 <= options.shards <= MAX_SHARDS:
+        raise InputError(f"plan: say into how many parts with --shards N, at most {MAX_SHARDS}")
+    matrix = plan_matrix(options)
+    division = matrix.divided(options, options.shards)
+    return Planned(matrix, on_this_machine(matrix.work, options.device, options.cluster), division)
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A part of the work: what it has to run, and how many minutes that takes."""
+
+    name: str
+    number: int
+    work: Sequence[Work]
+    minutes: float
+
+    @property
+    def cells(self) -> int:
+        """The number of cells that it has to run."""
+        return sum(len(part.cells) for part in self.work)
 
     @property
     def environments(self) -> list[str]:
-        return [str(one.target) for one in self.work]
+        """The names of its environments."""
+        return [str(part.target) for part in self.work]
 
     @property
     def cache(self) -> str:
-        """Names the set of environments, for the key of a cache."""
-        names = sorted(one.target.key.folder for one in self.work)
+        """A name for the set of environments, for the key of a cache."""
+        names = sorted(part.target.key.folder for part in self.work)
         return hashlib.sha256(" ".join(names).encode()).hexdigest()[:12]
 
     def gigabytes(self, size: int) -> float:
-        """Of a machine that has none of its environments yet."""
-        return size * sum(one.target.python is None for one in self.work) / 1e9
+        """Return what its environments take on a machine that has none of them yet.
+
+        Args:
+            size: bytes of an environment.
+        """
+        return size * sum(part.target.python is None for part in self.work) / 1e9
 
     def as_dict(self, size: int) -> dict[str, Any]:
+        """Return it for JSON.
+
+        Args:
+            size: bytes of an environment.
+        """
         return {
-            "shard": str(self.name),
+            "shard": self.name,
             "number": self.number,
             "cells": self.cells,
             "minutes": round(self.minutes, 1),
@@ -118,25 +134,70 @@ class _Shard:
         }
 
 
-def _print_table(shards: Sequence[_Shard], size: int) -> None:
-    width = max(len(str(shard.name)) for shard in shards)
-    print(f"{'shard':{width}}  {'cells':>6}  {'minutes':>7}  {'GB':>6}  environments")
-    for shard in shards:
-        numbers = f"{shard.cells:6}  {shard.minutes:7.1f}  {shard.gigabytes(size):6.1f}"
-        print(f"{shard.name!s:{width}}  {numbers}  {', '.join(shard.environments)}")
+def query(options: Options, planned: Planned) -> list[Shard]:
+    """Return the shards that have something to run: what the journal does not answer.
+
+    Args:
+        options: of the command.
+        planned: the work.
+
+    Raises:
+        JournalError: a journal cannot be read.
+    """
+    lines = results_of(options, options.backend).load(planned.matrix.corpus, warn).lines()
+    seconds = durations_for(options).of
+    jobs = run_options(options).jobs
+    shards = []
+    for number, part in enumerate(planned.division.shards, 1):
+        whole = on_this_machine(part, options.device, options.cluster, lambda _: None)
+        if work := list(whole if options.rerun else owed(whole, lines)):
+            body = sum(seconds(cell) for part in work for cell in part.cells) / jobs
+            minutes = (body + SETUP_S * len(work)) / 60
+            shards.append(Shard(str(planned.division.name(number)), number, work, minutes))
+    return shards
 
 
-def _bytes(options: Options) -> int:
-    """What an environment takes on disk."""
-    return cost_of_environment(open_store(options))[0]
+def render(options: Options, planned: Planned, shards: Sequence[Shard]) -> int:
+    """Print the shards. Return the exit code.
+
+    Args:
+        options: of the command.
+        planned: all work that is meant.
+        shards: those that have something to run.
+    """
+    # What an environment takes is asked for only where a shard needs it: it may have to look at all that are here.
+    size = cost_of_environment(open_store(options))[0] if shards else 0
+    if options.json:
+        print_json([shard.as_dict(size) for shard in shards])
+    elif shards:
+        width = max(len(shard.name) for shard in shards)
+        print(f"{'shard':{width}}  {'cells':>6}  {'minutes':>7}  {'GB':>6}  environments")
+        for shard in shards:
+            numbers = f"{shard.cells:6}  {shard.minutes:7.1f}  {shard.gigabytes(size):6.1f}"
+            print(f"{shard.name:{width}}  {numbers}  {', '.join(shard.environments)}")
+    cells = sum(len(part.cells) for part in planned.work)
+    to_run = sum(shard.cells for shard in shards)
+    say(
+        f"{cells} cells in {len(planned.work)} environments, divided into {options.shards} shards "
+        f"({planned.division.digest}): "
+        f"{cells - to_run} answered by the journal, {to_run} to run in {len(shards)} shards"
+    )
+    return OK
 
 
-def _update(options: Options) -> int:
-    from pt2bugs.commands.selection import select_cases
+def update_durations(options: Options) -> int:
+    """Write the file of durations anew from the journal. Return the exit code.
 
+    Args:
+        options: of the command.
+
+    Raises:
+        NothingSelected: the results have nothing of this corpus.
+        FileError: the file cannot be written.
+    """
     corpus, _ = select_cases(options)
     results = open_results(options.results)
-    known = durations(results.load(corpus, warn).lines())
+    known = mean_durations(results.load(corpus, warn).lines())
     if not known:
         raise NothingSelected(f"no durations: {results.folder} has no results of this corpus")
     path = options.durations or results.folder / durations_file(options).name

@@ -2,34 +2,40 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from pt2bugs.case.model import Case
 from pt2bugs.case.observation import telling_line
-from pt2bugs.case.words import EXPECTED, Verdict
+from pt2bugs.case.vocabulary import EXPECTED, Verdict
 from pt2bugs.commands import OK, UNEXPECTED
-from pt2bugs.commands.asked import Asked, MatrixOptions, add_matrix, asked, on_this_machine
-from pt2bugs.commands.console import cut, print_json, say, warn
+from pt2bugs.commands.console import fit, print_json, say, warn
 from pt2bugs.commands.machines import machines
-from pt2bugs.commands.targets import open_store, run_options
+from pt2bugs.commands.options import Group, MatrixOptions, option
+from pt2bugs.commands.selection import (
+    MatrixPlan,
+    on_this_machine,
+    open_store,
+    plan_matrix,
+    results_of,
+    run_options,
+    shard_name,
+)
 from pt2bugs.engine.check import NOTHING_COMPILED
 from pt2bugs.envs.size import format_size
 from pt2bugs.errors import InputError
 from pt2bugs.files import append_text
-from pt2bugs.report.github import workflow_commands
-from pt2bugs.report.summary import Measured, run_summary
-from pt2bugs.results.folder import open_results, results_folder
-from pt2bugs.results.matrix import CellKey
-from pt2bugs.results.record import Record
-from pt2bugs.run.estimate import estimate
-from pt2bugs.run.progress import progress_of_cells
-from pt2bugs.run.schedule import Target, Work, line_of, owed
+from pt2bugs.report.annotations import Measured, run_annotations, run_summary
+from pt2bugs.results.folder import results_folder
+from pt2bugs.results.journal import Record
+from pt2bugs.results.matrix import NewestLines, Results
+from pt2bugs.run.plan import Target, Work, cost, line_of, owed
+from pt2bugs.run.runner import progress_of_cells
 from pt2bugs.run.shards import ShardName
 
 EXAMPLES = (
@@ -50,181 +56,250 @@ EXAMPLES = (
 )
 
 
+_ci = partial(option, group=Group("on a CI (docs/guides/ci.md)"))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options(MatrixOptions):
-    """What the command takes."""
+    """Options of `run`."""
 
-    capability: str = ""
-    shard: ShardName | None = None
-    annotations: str = ""
-    summary: Path | None = None
-    dry_run: bool = False
-    json: bool = False
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_matrix(parser)
-    group = parser.add_argument_group("on a CI (docs/ci.md)")
-    group.add_argument(
+    capability: str = option(
+        "--capability",
+        default="",
+        choices=("default", "avx2", "avx512"),
+        help="limit the CPU's vector instructions: ATEN_CPU_CAPABILITY of the cells; asks for --results",
+    )
+    dry_run: bool = option(
+        "--dry-run", default=False, help="say which cells and environments it would take, run nothing"
+    )
+    json: bool = option("--json", default=False, help="print the lines of the selected cells as JSON")
+    shard: ShardName | None = _ci(
         "--shard",
-        type=_shard,
+        parse=shard_name,
         metavar="K/N",
         help="the K-th of N parts of the selection; the parts are the same on every machine",
     )
-    group.add_argument(
+    annotations: str = _ci(
         "--annotations",
-        choices=("github",),
         default="",
+        choices=("github",),
         help="print what is not as expected as workflow commands, and write the summary of the job",
     )
-    group.add_argument(
+    summary: Path | None = _ci(
         "--summary",
-        type=Path,
+        parse=Path,
         metavar="FILE",
         help="append a summary in Markdown (default with --annotations: the file that GITHUB_STEP_SUMMARY names)",
     )
-    parser.add_argument(
-        "--capability",
-        choices=("default", "avx2", "avx512"),
-        default="",
-        help="limit the CPU's vector instructions: ATEN_CPU_CAPABILITY of the cells; asks for --results",
-    )
-    parser.add_argument(
-        "--dry-run", action="store_true", help="say which cells and environments it would take, run nothing"
-    )
-    parser.add_argument("--json", action="store_true", help="print the lines of the selected cells as JSON")
-
-
-def _shard(text: str) -> ShardName:
-    """A shard, for argparse."""
-    try:
-        return ShardName.parse(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def run(options: Options) -> int:
-    what = asked(options)
-    if options.capability:
-        what = _with_capability(what, options)
-    work_asked = on_this_machine(_part(what, options), options.device, options.cluster)
-    cells_asked = [(one.target, cell) for one in work_asked for cell in one.cells]
-    results = open_results(options.results, options.backend)
-    newest = results.load(what.corpus, warn)
-    work = list(work_asked) if options.rerun else owed(work_asked, newest.lines())
-    to_run = sum(len(one.cells) for one in work)
-    say(
-        f"{len(cells_asked)} cells in {len(work_asked)} environments: {len(cells_asked) - to_run} answered by the "
-        f"journal, {to_run} to run"
-    )
+    """Plan, measure, query, render. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
+    planned = plan(options)
     if options.dry_run:
-        return _tell_cost(options, work, newest.lines())
+        return render_cost(options, planned)
+    measure(options, planned)
+    return render(options, planned, query(planned))
+
+
+@dataclass(frozen=True)
+class Planned:
+    """All that is meant, and the work that the journal does not answer yet."""
+
+    matrix: MatrixPlan
+    meant: Sequence[Work]
+    work: list[Work]
+    results: Results
+    newest: NewestLines
+
+    @property
+    def cells(self) -> int:
+        """The number of cells that are meant."""
+        return sum(len(part.cells) for part in self.meant)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The lines of the cells that have one, and those of them that are not as expected."""
+
+    lines: Sequence[Record]
+    unexpected: Sequence[Record]
+
+
+def plan(options: Options) -> Planned:
+    """Return the cells to run: the selection, or the shard of it, but for what the journal answers.
+
+    Args:
+        options: of the command.
+
+    Raises:
+        InputError: an option is wrong.
+        NothingSelected: the selection is empty.
+    """
+    matrix = plan_matrix(options)
+    if options.capability:
+        matrix = _with_capability(matrix, options)
+    meant = on_this_machine(_part(matrix, options), options.device, options.cluster)
+    results = results_of(options, options.backend)
+    newest = results.load(matrix.corpus, warn)
+    work = list(meant) if options.rerun else owed(meant, newest.lines())
+    planned = Planned(matrix, meant, work, results, newest)
+    to_run = sum(len(part.cells) for part in work)
+    say(
+        f"{planned.cells} cells in {len(meant)} environments: {planned.cells - to_run} answered by the journal, "
+        f"{to_run} to run"
+    )
+    return planned
+
+
+def measure(options: Options, planned: Planned) -> None:
+    """Run the work into the journal, and derive the tables.
+
+    Args:
+        options: of the command.
+        planned: the work. Where an environment fails, it says so afterwards.
+    """
     how = replace(run_options(options), capability=options.capability)
+    newest = planned.newest
     with machines(options, newest.lines()) as new_runner, progress_of_cells() as progress:
-        new_runner(results, open_store(options), how, progress, newest.add).run(work)
-    results.derive(newest)
-    lines = newest.lines()
-    shown = [line for target, cell in cells_asked if (line := line_of(lines, target, cell)) is not None]
+        new_runner(planned.results, open_store(options), how, progress, newest.add).run(planned.work)
+    planned.results.derive(newest)
+
+
+def query(planned: Planned) -> Answers:
+    """Return what the journal says of all cells that are meant.
+
+    Args:
+        planned: what is meant.
+    """
+    newest = planned.newest.lines()
+    cells = [(part.target, cell) for part in planned.meant for cell in part.cells]
+    lines = [line for target, cell in cells if (line := line_of(newest, target, cell)) is not None]
     # A case may say that its bug shows only sometimes.
-    flaky = {case.id for case in what.cases if case.flaky}
+    flaky = {case.id for case in planned.matrix.cases if case.flaky}
     unexpected = [
         record
-        for record in shown
+        for record in lines
         if record["verdict"] not in EXPECTED and not (record["verdict"] == Verdict.FLAKY and record["case"] in flaky)
     ]
+    return Answers(lines, unexpected)
+
+
+def render(options: Options, planned: Planned, answers: Answers) -> int:
+    """Print what is not as expected, what a CI wants to know, and the next step. Return the exit code.
+
+    Args:
+        options: of the command.
+        planned: what was meant.
+        answers: what the journal says of it.
+    """
     if options.json:
-        print_json(shown)
+        print_json(answers.lines)
     else:
-        titles = {case.id: case for case in what.cases}
-        for record in unexpected:
-            print(cut(describe(record)))
-            case = titles[record["case"]]
-            print(cut(f"  {case.title}  {case.issue}"))
-    counts = Counter(str(record["verdict"]) for record in shown)
+        cases = {case.id: case for case in planned.matrix.cases}
+        for record in answers.unexpected:
+            case = cases[record["case"]]
+            print(fit(describe(record)))
+            print(fit(f"  {case.title}  {case.issue}", 4))
+    counts = Counter(str(record["verdict"]) for record in answers.lines)
     say(", ".join(f"{n} {verdict}" for verdict, n in sorted(counts.items())) or "no cell has an answer")
-    for one in work:
-        if one.failure:
-            say(f"{one.target}: {one.failure}")
-    if step := next_step(unexpected, what.cases):
+    failures = {str(part.target): part.failure for part in planned.work if part.failure}
+    for target, failure in failures.items():
+        say(f"{target}: {failure}")
+    if step := next_step(answers.unexpected, planned.matrix.cases):
         say(f"next: {step}")
     title = f"shard {options.shard.number}/{options.shard.count}" if options.shard else ""
-    failures = {str(one.target): one.failure for one in work if one.failure}
-    _tell_ci(options, what, Measured(title, shown, unexpected, len(cells_asked) - len(shown), failures))
-    failed = any(one.failure for one in work) or len(shown) < len(cells_asked)
-    return UNEXPECTED if failed or unexpected else OK
+    unanswered = planned.cells - len(answers.lines)
+    _tell_ci(options, planned.matrix, Measured(title, answers.lines, answers.unexpected, unanswered, failures))
+    return UNEXPECTED if failures or unanswered or answers.unexpected else OK
 
 
-def next_step(unexpected: Iterable[Record], cases: Iterable[Case]) -> str:
-    """What to do about cases of which no bug is documented yet; empty if there are none."""
-    fresh = {case.id for case in cases if not case.bugs and not case.guard}
-    found = [record for record in unexpected if record["case"] in fresh]
-    # An error is no answer: the entries would say that the bug is wherever nothing was compiled.
-    idle = sorted({r["case"] for r in found if r["message"] == NOTHING_COMPILED})
-    if idle:
-        return f"make the check compile something on every release, then pt2bugs run {' '.join(idle)} again"
-    failing = sorted({r["case"] for r in found if r["verdict"] == Verdict.FAIL})
-    return f"pt2bugs bless {' '.join(failing)}" if failing else ""
+def render_cost(options: Options, planned: Planned) -> int:
+    """Print what the run would cost, instead of it. Return the exit code.
 
-
-def _tell_cost(options: Options, work: Sequence[Work], lines: Mapping[CellKey, Record]) -> int:
-    """What a run would cost, instead of it."""
-    cost = estimate(work, open_store(options), lines, run_options(options).jobs)
+    Args:
+        options: of the command.
+        planned: the work.
+    """
+    expected = cost(planned.work, open_store(options), planned.newest.lines(), run_options(options).jobs)
     if options.json:
-        facts = {"cells": cost.cells, "bytes": cost.disk, "seconds": round(cost.seconds)}
-        print_json({**facts, "made": list(map(str, cost.made)), "to_install": list(map(str, cost.unmade))})
+        facts = {"cells": expected.cells, "bytes": expected.disk, "seconds": round(expected.seconds)}
+        print_json({**facts, "made": list(map(str, expected.made)), "to_install": list(map(str, expected.unmade))})
         return OK
-    for one in work:
-        how = "to be installed" if one.target.key in cost.unmade else "is there"
-        print(f"{one.target!s:24}  {len(one.cells):5} cells  environment {how}")
+    for part in planned.work:
+        how = "to be installed" if part.target.key in expected.unmade else "is there"
+        print(f"{part.target!s:24}  {len(part.cells):5} cells  environment {how}")
     say(
-        f"would run {cost.cells} cells in {len(work)} environments, {len(cost.unmade)} of them to be installed: "
-        f"about {format_size(cost.disk)} and {max(1, round(cost.seconds / 60))} minutes"
+        f"would run {expected.cells} cells in {len(planned.work)} environments, {len(expected.unmade)} of them to be "
+        f"installed: about {format_size(expected.disk)} and {max(1, round(expected.seconds / 60))} minutes"
     )
     return OK
 
 
-def _with_capability(what: Asked, options: Options) -> Asked:
-    """What was asked for, on a limited CPU: its lines do not stand for a release."""
+def next_step(unexpected: Iterable[Record], cases: Iterable[Case]) -> str:
+    """Return what to do about cases of which no bug is documented yet; empty if there are none.
+
+    Args:
+        unexpected: lines that are not as expected.
+        cases: the selected ones.
+    """
+    fresh = {case.id for case in cases if not case.bugs and not case.guard}
+    records = [record for record in unexpected if record["case"] in fresh]
+    # An error is no answer: the entries would say that the bug is wherever nothing was compiled.
+    if idle := sorted({record["case"] for record in records if record["message"] == NOTHING_COMPILED}):
+        return f"make the check compile something on every release, then pt2bugs run {' '.join(idle)} again"
+    failing = sorted({record["case"] for record in records if record["verdict"] == Verdict.FAIL})
+    return f"pt2bugs bless {' '.join(failing)}" if failing else ""
+
+
+def _with_capability(matrix: MatrixPlan, options: Options) -> MatrixPlan:
+    """Return the plan on a limited CPU: its lines do not stand for a release."""
     if options.results is None or options.results.resolve() == results_folder().resolve():
         problem = "does not stand for a release; name a folder of its own for its results, with --results"
         raise InputError(f"--capability {options.capability}: {problem}")
     threads = f" threads={options.threads}" if options.threads > 1 else ""
 
-    def limited(target: Target) -> Target:
+    def _limited(target: Target) -> Target:
         build = f"{target.build or target.key.torch} capability={options.capability}{threads}"
         return replace(target, build=build)
 
-    return replace(what, work=[replace(one, target=limited(one.target)) for one in what.work])
+    return replace(matrix, work=[replace(part, target=_limited(part.target)) for part in matrix.work])
 
 
-def _part(what: Asked, options: Options) -> Sequence[Work]:
-    """All that was asked for, or the shard of it."""
+def _part(matrix: MatrixPlan, options: Options) -> Sequence[Work]:
+    """Return all that is meant, or the shard of it."""
     if options.shard is None:
-        return what.work
-    division = what.divided(options, options.shard.count)
-    say(f"shard {division.name(options.shard.number)}: {_counted(division.shard(options.shard))} of the selection")
-    return division.shard(options.shard)
+        return matrix.work
+    division = matrix.divided(options, options.shard.count)
+    shard = division.shard(options.shard)
+    cells = sum(len(part.cells) for part in shard)
+    say(f"shard {division.name(options.shard.number)}: {cells} cells in {len(shard)} environments of the selection")
+    return shard
 
 
-def _counted(work: Sequence[Work]) -> str:
-    return f"{sum(len(one.cells) for one in work)} cells in {len(work)} environments"
-
-
-def _tell_ci(options: Options, what: Asked, measured: Measured) -> None:
-    """Annotations on stdout, or on stderr where stdout is data; the summary where it is asked for."""
+def _tell_ci(options: Options, matrix: MatrixPlan, measured: Measured) -> None:
+    """Print annotations on stdout, or on stderr where stdout is data; write the summary where it is asked for."""
+    cases = {case.id: case for case in matrix.corpus}
     if options.annotations:
         root = Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
-        cases = {case.id: case for case in what.corpus}
-        for line in workflow_commands(measured.unexpected, measured.failures, cases, root):
+        for line in run_annotations(measured.unexpected, measured.failures, cases, root):
             print(line, file=sys.stderr if options.json else sys.stdout, flush=True)
     named = os.environ.get("GITHUB_STEP_SUMMARY") if options.annotations else None
     path = options.summary or (Path(named) if named else None)
     if path is not None:
-        append_text(path, run_summary(measured, {case.id: case for case in what.corpus}))
+        append_text(path, run_summary(measured, cases))
 
 
 def describe(record: Record) -> str:
-    """A journal line on one line of text."""
+    """Return a journal line on one line of text.
+
+    Args:
+        record: the line.
+    """
     first = telling_line(record["message"])
     name = f"{record['case']}::{record['check']}[{record['device']}-{record['backend']}]"
     return f"torch {record['torch']} {name}: {record['verdict']} ({record['outcome']}) {first[:160]}".rstrip()

@@ -1,46 +1,56 @@
-"""What the selection of a command means: cases, cells, and the lines that the results have of them."""
+"""The way from options to work: cases, cells, the environments they run in, and what the results say of them.
+
+select_cases(options) -> select_cells(options, cases) -> plan_of(options, selection) -> `run.plan`
+"""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pt2bugs.case.corpus import Selection, corpus_roots, find_case_files, is_case_file, load_cases
+from pt2bugs.case.corpus import Selection, corpus_roots, is_case_file, load_cases
 from pt2bugs.case.model import Case
-from pt2bugs.case.named import cases_named, is_path
-from pt2bugs.commands.console import warn
-from pt2bugs.commands.options import BackendOptions, ResultsOptions, SelectionOptions
+from pt2bugs.case.selectors import cases_named, is_path
+from pt2bugs.commands.console import say, warn
+from pt2bugs.commands.options import (
+    BackendOptions,
+    CaseOptions,
+    EnvironmentOptions,
+    LinesOptions,
+    MatrixOptions,
+    ResultsOptions,
+    RunningOptions,
+    SelectionOptions,
+    ShownOptions,
+)
 from pt2bugs.errors import InputError, NothingSelected
-from pt2bugs.remembered import remembered
-from pt2bugs.results.folder import open_results
+from pt2bugs.results.folder import open_results, results_folder
 
 if TYPE_CHECKING:
+    from pt2bugs.backends.spec import BackendSpec
     from pt2bugs.case.cells import Cell
-    from pt2bugs.report.history import History
-    from pt2bugs.results.matrix import CellKey, NewestLines
-    from pt2bugs.results.record import Record
+    from pt2bugs.engine.backend import BackendSetup
+    from pt2bugs.envs.releases import Release
+    from pt2bugs.envs.sources import Sources
+    from pt2bugs.envs.store import Store
+    from pt2bugs.results.history import Histories
+    from pt2bugs.results.journal import Record
+    from pt2bugs.results.matrix import CellKey, Results
+    from pt2bugs.run.plan import RunOptions, Target, Work
+    from pt2bugs.run.shards import Division, Durations, ShardName
 
 
-@dataclass(frozen=True, kw_only=True)
-class LinesOptions(SelectionOptions, ResultsOptions):
-    """Which lines of which results folder are meant."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ShownOptions(LinesOptions):
-    """Which of these lines a command shows, by release and verdict. Empty fields select everything."""
-
-    torch: Sequence[str] = ()
-    verdict: Sequence[str] = ()
-
-
-def select_cases(options: SelectionOptions) -> tuple[list[Case], list[Case]]:
-    """The whole corpus, and what of it the options select (devices and backends left aside).
+def select_cases(options: CaseOptions) -> tuple[list[Case], list[Case]]:
+    """Return the whole corpus, and what of it the options select (devices and backends left aside).
 
     A case that is selected by ``id::check`` has only the checks asked for. A file that is named on the command line
     belongs to the corpus, wherever it is.
+
+    Args:
+        options: of the command.
 
     Raises:
         CaseError: a file of the corpus breaks the contract.
@@ -48,8 +58,7 @@ def select_cases(options: SelectionOptions) -> tuple[list[Case], list[Case]]:
         NothingSelected: the filters together leave nothing.
     """
     corpus = load_corpus([*corpus_roots(options.cases), *_files_named(options.patterns)])
-    named = [case for argument in options.patterns for case in cases_named(argument, corpus)]
-    chosen = _merged(named) if options.patterns else corpus
+    chosen = _selected_by_words(options.patterns, corpus) if options.patterns else corpus
     for name, selection in {
         "--component": Selection(components=tuple(options.component)),
         "--symptom": Selection(symptoms=tuple(options.symptom)),
@@ -65,111 +74,188 @@ def select_cases(options: SelectionOptions) -> tuple[list[Case], list[Case]]:
 
 
 def load_corpus(roots: Sequence[Path]) -> list[Case]:
-    """Every case under some files and folders, sorted by id; read anew only where a file has changed.
+    """Return every case under some files and folders, sorted by id.
+
+    Args:
+        roots: files and folders.
 
     Raises:
         CaseError: a file breaks the contract.
     """
-    files = list(find_case_files(roots, warn))
-    return remembered("cases", roots, files, lambda: (load_cases(files), True))
+    return load_cases(roots, warn)
 
 
-def _files_named(arguments: Sequence[str]) -> list[Path]:
-    """The files and folders among the words of the command line.
-
-    Raises:
-        InputError: one is not there, or is a file without a header of ours.
-    """
-    found = []
-    for argument in arguments:
-        path = Path(argument.partition("::")[0])
-        if not is_path(argument):
-            continue
+def _files_named(words: Sequence[str]) -> list[Path]:
+    """Return the files and folders among the words of the command line."""
+    paths = []
+    for word in filter(is_path, words):
+        path = Path(word.partition("::")[0])
         if not path.exists():
             raise InputError(f"{path}: there is no such file or folder")
         if not path.is_dir() and not is_case_file(path, warn):
             problem = "has no '# /// script' header with [tool.pt2bugs]"
             raise InputError(f"{path}: {problem}; `pt2bugs new ID --from {path}` makes a case of it")
-        found.append(path)
-    return found
+        paths.append(path)
+    return paths
 
 
-def _merged(cases: Sequence[Case]) -> list[Case]:
-    """Each case once, with every check that was asked for."""
-    found: dict[str, Case] = {}
-    for case in cases:
-        known = found.get(case.id, case)
-        checks = {check.name: check for check in (*known.checks, *case.checks)}
-        found[case.id] = replace(case, checks=tuple(sorted(checks.values(), key=lambda check: check.line)))
-    return [found[id_] for id_ in sorted(found)]
+def _selected_by_words(words: Sequence[str], corpus: Sequence[Case]) -> list[Case]:
+    """Return each case that a word names once, with every check that was asked for."""
+    merged: dict[str, Case] = {}
+    for word in words:
+        for case in cases_named(word, corpus):
+            checks = {check.name: check for check in (*merged.get(case.id, case).checks, *case.checks)}
+            merged[case.id] = replace(case, checks=tuple(sorted(checks.values(), key=lambda check: check.line)))
+    return [merged[id_] for id_ in sorted(merged)]
 
 
 def cases_on(options: SelectionOptions, cases: Sequence[Case]) -> list[Case]:
-    """Those that have a cell on the devices and backends asked for, as `select_cells` has it.
+    """Return the cases that have a cell on the devices and backends asked for, as `select_cells` has it.
+
+    Args:
+        options: of the command.
+        cases: to choose from.
 
     Raises:
         NothingSelected: none has.
     """
     from pt2bugs.case.cells import cells_of
 
-    devices, backends = tuple(options.device), tuple(options.backend)
     # A case that is not for the CPU has its cells on its own device, as everywhere.
-    found = [case for case in cases if any(cells_of(case, devices or case.devices, backends))]
-    if not found:
-        where = " ".join([*(f"--device {d}" for d in devices), *(f"--backend {b}" for b in backends)])
-        raise NothingSelected(f"nothing selected: no check of the selected cases runs on {where}")
-    return found
+    there = [
+        case for case in cases if any(cells_of(case, tuple(options.device) or case.devices, tuple(options.backend)))
+    ]
+    if not there:
+        raise _nothing_on(options)
+    return there
+
+
+def with_text(cases: Sequence[Case], queries: Sequence[str]) -> list[Case]:
+    """Return the cases whose header or explanation has the words of every query.
+
+    Args:
+        cases: to choose from.
+        queries: each of one or more words.
+
+    Raises:
+        NothingSelected: no case has them.
+    """
+    left = list(cases)
+    for query in queries:
+        left = [case for case in left if _has_text(case, query)]
+        if not left:
+            raise NothingSelected(f"nothing selected: no selected case has the words {query!r}")
+    return left
+
+
+def _has_text(case: Case, query: str) -> bool:
+    identities = (f"{bug.error or ''} {bug.match or ''} {bug.frame or ''} {bug.signal or ''}" for bug in case.bugs)
+    text = " ".join((case.id, case.title, case.doc, case.issue, case.fix, *case.labels, *identities)).lower()
+    # Patterns escape what is no letter.
+    plain = text.replace("\\", "")
+    return all(word in text or word in plain for word in query.lower().split())
 
 
 def select_cells(options: SelectionOptions, cases: Sequence[Case]) -> list[Cell]:
-    """The cells of the selected cases on the devices and backends asked for.
+    """Return the cells of cases on the devices and backends asked for.
+
+    Args:
+        options: of the command.
+        cases: the selected ones.
 
     Raises:
-        NothingSelected: no selected check runs there.
+        NothingSelected: no check of them runs there.
     """
-    from pt2bugs.backends.reach import BackendOverrides, on_its_device, special_reaches
+    from pt2bugs.backends.spec import BackendOverrides, on_its_device, special_backends
     from pt2bugs.case.cells import cells_of
 
     devices, backends = tuple(options.device), tuple(options.backend)
     overrides = options.overrides if isinstance(options, BackendOptions) else BackendOverrides()
-    reaches = special_reaches(backends, overrides)
-    cells = on_its_device((cell for case in cases for cell in cells_of(case, devices, backends)), reaches)
+    specs = special_backends(backends, overrides)
+    cells = on_its_device((cell for case in cases for cell in cells_of(case, devices, backends)), specs)
     if not cells:
-        where = " ".join([*(f"--device {d}" for d in devices), *(f"--backend {b}" for b in backends)])
-        raise NothingSelected(f"nothing selected: no check of the selected cases runs on {where}")
+        raise _nothing_on(options)
     return cells
 
 
-def load_lines(
-    options: LinesOptions, corpus: Sequence[Case], cases: Sequence[Case], warn: Callable[[str], None]
-) -> dict[CellKey, Record]:
-    """The lines that the results folder has of these cases of the corpus, on the devices and backends asked for.
+def _nothing_on(options: SelectionOptions) -> NothingSelected:
+    where = [*(f"--device {name}" for name in options.device), *(f"--backend {name}" for name in options.backend)]
+    return NothingSelected(f"nothing selected: no check of the selected cases runs on {' '.join(where)}")
+
+
+# --- results -------------------------------------------------------------------------------------------
+
+
+def results_of(options: CaseOptions, backends: Sequence[str] = ()) -> Results:
+    """Return the results folder named, else the one of the corpus that is read.
+
+    Another corpus, or a file from elsewhere, has its results here: they do not belong to the installed ones.
+
+    Args:
+        options: of the command.
+        backends: whose own folders are read, too.
+    """
+    named = options.results if isinstance(options, ResultsOptions) else None
+    if named is None and (options.cases or any(map(is_path, options.patterns))):
+        named = Path("results")
+    return open_results(named, backends)
+
+
+def nothing_measured(options: LinesOptions, verb: str) -> NothingSelected:
+    """Return the error of a command that finds no line of the selected cases.
+
+    Args:
+        options: of the command.
+        verb: what it would do with them.
+    """
+    return NothingSelected(f"nothing to {verb}: {results_of(options).folder} has no results of the selected cases")
+
+
+def load_histories(options: LinesOptions, corpus: Sequence[Case], cases: Sequence[Case]) -> Histories:
+    """Return what the results say of the corpus, and warn of selected cases that were edited since.
+
+    Args:
+        options: of the command.
+        corpus: all cases.
+        cases: the selected ones.
 
     Raises:
         JournalError: a journal cannot be read.
     """
-    newest = open_results(options.results, options.backend).load(corpus, warn)
-    tell_stale(newest, cases)
-    return select_lines(options, newest.lines(), cases)
+    from pt2bugs.results.history import Histories
+
+    histories = Histories.load(results_of(options, options.backend), corpus, warn)
+    if stale := sorted(histories.stale & {case.id for case in cases}):
+        names = " ".join(stale[:5]) + (f" and {len(stale) - 5} more" if len(stale) > 5 else "")
+        warn(
+            f"edited since they were measured, so that lines are left out: {names}; "
+            f"measure again with: pt2bugs run {' '.join(stale[:5])} --torch minors"
+        )
+    return histories
 
 
 def select_lines(
-    options: SelectionOptions, lines: Mapping[CellKey, Record], cases: Sequence[Case], torch: Sequence[str] = ()
+    options: SelectionOptions, lines: Mapping[CellKey, Record], cases: Sequence[Case]
 ) -> dict[CellKey, Record]:
-    """Those of these cases, on the devices and backends asked for; of the releases that values of ``--torch`` mean.
+    """Return the lines of these cases, on the devices and backends asked for.
+
+    Args:
+        options: of the command. With `ShownOptions`, lines of the releases that they name.
+        lines: the newest line of each cell.
+        cases: the selected ones.
 
     Raises:
         ReleaseError: a release asked for has no line.
     """
-    from pt2bugs.backends.known import known_backends
+    from pt2bugs.backends.spec import known_backends
 
     checks = {(case.id, check.name) for case in cases for check in case.checks}
     # The device of a backend replaces the CPU in its cells.
-    own = {name: one.setup.device for name, one in known_backends().items() if one.setup.device}
+    own = {name: known.setup.device for name, known in known_backends().items() if known.setup.device}
     devices = set(options.device)
     if "cpu" in devices:
         devices |= {own[name] for name in options.backend if name in own}
-    releases = _releases_among(torch, lines) if torch else None
+    releases = _releases_among(options.torch, lines) if isinstance(options, ShownOptions) and options.torch else None
     return {
         key: record
         for key, record in lines.items()
@@ -180,31 +266,28 @@ def select_lines(
     }
 
 
-def load_cells(
-    options: ShownOptions, corpus: Sequence[Case], cases: Sequence[Case], warn: Callable[[str], None]
-) -> dict[CellKey, Record]:
-    """As `load_lines`: the cells of the releases asked for, that have a verdict asked for.
+def select_rows(options: ShownOptions, histories: Histories, cases: Sequence[Case]) -> dict[CellKey, Record]:
+    """Return the lines of the rows that have a verdict asked for in one of the releases asked for.
+
+    Args:
+        options: of the command.
+        histories: of the corpus.
+        cases: the selected ones.
 
     Raises:
-        JournalError: a journal cannot be read.
         ReleaseError: a release asked for has no line.
     """
-    return _with_verdict(options, select_lines(options, load_lines(options, corpus, cases, warn), cases, options.torch))
-
-
-def load_rows(
-    options: ShownOptions, corpus: Sequence[Case], cases: Sequence[Case], warn: Callable[[str], None]
-) -> dict[CellKey, Record]:
-    """As `load_cells`, but all cells of a check that has a verdict asked for in one of the releases."""
-    lines = select_lines(options, load_lines(options, corpus, cases, warn), cases, options.torch)
-    return _rows_with_verdict(options, lines)
+    lines = select_lines(options, histories.lines(), cases)
+    if not options.verdict:
+        return lines
+    rows = {key.row for key, record in lines.items() if record["verdict"] in options.verdict}
+    return {key: record for key, record in lines.items() if key.row in rows}
 
 
 def _releases_among(specs: Sequence[str], lines: Mapping[CellKey, Record]) -> set[str]:
-    """The public versions that the values of ``--torch`` mean, of those that the results have."""
+    """Return the public versions that the values of ``--torch`` mean, of those that the results have."""
     from packaging.version import Version
 
-    from pt2bugs.commands.targets import tell_newest
     from pt2bugs.envs.releases import Release, select_releases
 
     there = [Release(Version(version), ()) for version in sorted({key.torch for key in lines if key.torch})]
@@ -212,39 +295,344 @@ def _releases_among(specs: Sequence[str], lines: Mapping[CellKey, Record]) -> se
     return {str(release) for release in select_releases(specs, there, "--torch ")}
 
 
-def _with_verdict(options: ShownOptions, lines: Mapping[CellKey, Record]) -> dict[CellKey, Record]:
-    wanted = options.verdict
-    return {key: record for key, record in lines.items() if not wanted or record["verdict"] in wanted}
+# --- environments --------------------------------------------------------------------------------------
 
 
-def _rows_with_verdict(options: ShownOptions, lines: Mapping[CellKey, Record]) -> dict[CellKey, Record]:
-    rows = {key.row for key in _with_verdict(options, lines)}
-    return {key: record for key, record in lines.items() if key.row in rows}
+def shard_name(text: str) -> ShardName:
+    """Return a shard, for argparse."""
+    from pt2bugs.run.shards import ShardName
+
+    try:
+        return ShardName.parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def tell_stale(newest: NewestLines, cases: Sequence[Case]) -> None:
-    """Warn of cases that were edited after they were measured, and say how to measure again."""
-    if stale := sorted(newest.stale & {case.id for case in cases}):
-        names = " ".join(stale[:5]) + (f" and {len(stale) - 5} more" if len(stale) > 5 else "")
-        warn(
-            f"edited since they were measured, so that lines are left out: {names}; "
-            f"measure again with: pt2bugs run {' '.join(stale[:5])} --torch minors"
-        )
+def run_options(options: RunningOptions) -> RunOptions:
+    """Return how cells are run.
+
+    Args:
+        options: of the command.
+    """
+    from pt2bugs.run.plan import RunOptions
+    from pt2bugs.run.runner import default_jobs
+
+    return RunOptions(
+        jobs=options.jobs or default_jobs(options.threads),
+        repeat=options.repeat,
+        confirm=options.confirm,
+        threads=options.threads,
+    )
 
 
-def load_histories(
-    options: ShownOptions, corpus: Sequence[Case], cases: Sequence[Case], warn: Callable[[str], None]
-) -> list[History]:
-    """The rows of the matrix of these cases, with what each release says; all of a check that has a verdict asked for.
+def package_sources(options: EnvironmentOptions) -> Sources:
+    """Return where packages come from.
+
+    Args:
+        options: of the command.
+    """
+    from pt2bugs.envs.sources import sources
+
+    return sources(options.index, options.find_links, options.torch_backend)
+
+
+def open_store(options: EnvironmentOptions) -> Store:
+    """Return the environments, with the sources and the budget asked for.
+
+    Args:
+        options: of the command.
+    """
+    from pt2bugs.envs.store import Store
+
+    return Store(package_sources(options), budget=options.budget)
+
+
+def releases_for(options: EnvironmentOptions, specs: Sequence[str]) -> list[Release]:
+    """Return the releases that the values of ``--torch`` mean.
+
+    Args:
+        options: of the command.
+        specs: the values.
 
     Raises:
-        JournalError: a journal cannot be read.
-        ReleaseError: a release asked for has no line.
+        ReleaseError: a value does not parse or matches nothing, or the index cannot be asked.
     """
-    from pt2bugs.bisect.evidence import Evidence
-    from pt2bugs.report.history import histories
+    from pt2bugs.envs.releases import known_releases, parse_request, select_releases
 
-    evidence = Evidence.load(open_results(options.results, options.backend), corpus, warn)
-    tell_stale(evidence.newest, cases)
-    lines = _rows_with_verdict(options, select_lines(options, evidence.newest.lines(), cases, options.torch))
-    return histories(lines, evidence)
+    parse_request(specs)
+    known = known_releases(package_sources(options), warn)
+    tell_newest(specs, known)
+    return select_releases(specs, known)
+
+
+def tell_newest(specs: Sequence[str], releases: Sequence[Release]) -> None:
+    """Say which release is meant by a word that leaves it open: ``2.13`` or ``latest``.
+
+    Args:
+        specs: values of ``--torch``.
+        releases: those that there are.
+    """
+    from pt2bugs.envs.releases import Newest, parse_request
+
+    for spec, request in zip(specs, parse_request(specs), strict=True):
+        if isinstance(request, Newest) and (newest := request.of(releases)):
+            say(f"{spec} is torch {newest[0]}")
+
+
+@dataclass(frozen=True)
+class EnvironmentSpec:
+    """The common part of the environments of some backends: of one that needs its own, or of all but `others`."""
+
+    extras: tuple[str, ...] = ()
+    others: frozenset[str] = frozenset()
+    backend: BackendSpec | None = None
+
+    @property
+    def setup(self) -> BackendSetup | None:
+        """The setup that registers the backend."""
+        return self.backend.setup if self.backend else None
+
+    def target(self, release: Release, python: str | None, index: str) -> Target:
+        """Return the environment of a release.
+
+        Args:
+            release: of torch.
+            python: a minor version; None for the one that fits.
+            index: name of the package index.
+
+        Raises:
+            EnvironmentFailure: no wheel for the Python asked for.
+        """
+        from pt2bugs.envs.environment import Key, choose_python
+        from pt2bugs.run.plan import Target
+
+        installs = self.backend.installs if self.backend else ()
+        key = Key(str(release), choose_python(release, python), self.extras, index, installs)
+        return Target(key, setup=self.setup, others=self.others)
+
+
+def environment_specs(options: EnvironmentOptions, backends: Sequence[str]) -> list[EnvironmentSpec]:
+    """Return the kinds of environments that these backends, or without any the headers', need.
+
+    Args:
+        options: of the command.
+        backends: asked for.
+
+    Raises:
+        InputError: an unknown extra, or packages without the one backend that they are for.
+    """
+    from pt2bugs.backends.spec import special_backends
+    from pt2bugs.envs.extras import known_extras
+
+    for name in options.extra:
+        if name not in known_extras():
+            raise InputError(f"--extra {name}: unknown; there is {', '.join(sorted(known_extras()))}")
+    extras = tuple(sorted(set(options.extra)))
+    own = options if isinstance(options, BackendOptions) else BackendOptions()
+    special = special_backends(backends, own.overrides)
+    others = frozenset(special)
+    specs = [EnvironmentSpec(extras, others)] if not backends or set(backends) - others else []
+    for backend in special.values():
+        specs.append(EnvironmentSpec(tuple(dict.fromkeys((*extras, *backend.extras))), backend=backend))
+    return specs
+
+
+def targets_for(options: EnvironmentOptions, releases: Sequence[Release], backends: Sequence[str] = ()) -> list[Target]:
+    """Return the environments of releases, as ``--python``, ``--index``, ``--extra`` and ``--with`` shape them.
+
+    A backend asked for that needs packages, modules or settings has environments of its own, in the releases it is for.
+
+    Args:
+        options: of the command.
+        releases: of torch.
+        backends: asked for.
+
+    Raises:
+        InputError: an unknown extra; a backend that is for none of the releases.
+        EnvironmentFailure: no wheel for the Python asked for.
+    """
+    index = package_sources(options).name
+    targets = []
+    for spec in environment_specs(options, backends):
+        backend = spec.backend
+        fitting = [release for release in releases if backend is None or backend.supports(str(release))]
+        if backend and backend.known and not fitting:
+            names = ", ".join(map(str, releases))
+            problem = f"is for torch {backend.known.torch}, not for {names}; --with names other packages"
+            raise InputError(f"--backend {backend.name}: {problem}")
+        if not fitting:
+            raise InputError("there is no release to run")
+        targets += [spec.target(release, options.python, index) for release in fitting]
+    return targets
+
+
+def in_interpreter(options: BackendOptions, target: Target, backends: Sequence[str]) -> list[Target]:
+    """Return the targets in an interpreter that exists; what a backend needs must be installed there.
+
+    Args:
+        options: of the command.
+        target: the interpreter.
+        backends: asked for.
+
+    Raises:
+        InputError: packages to install are named.
+    """
+    if options.packages:
+        raise InputError("--with installs into an environment of its own: name its release with --torch")
+    return [replace(target, setup=spec.setup, others=spec.others) for spec in environment_specs(options, backends)]
+
+
+def without_release(options: BackendOptions, backends: Sequence[str]) -> Target:
+    """Return a target without a release, for commands that compare releases of one kind of environment.
+
+    Args:
+        options: of the command.
+        backends: asked for.
+
+    Raises:
+        InputError: the backends need environments of several kinds.
+    """
+    from pt2bugs.envs.environment import Key
+    from pt2bugs.run.plan import Target
+
+    specs = environment_specs(options, backends)
+    if len(specs) != 1:
+        raise InputError(f"--backend {' --backend '.join(backends)}: these need different environments; name one")
+    return Target(Key("", "", specs[0].extras), setup=specs[0].setup, others=specs[0].others)
+
+
+def rerun_command(
+    options: RunningOptions, corpus: Sequence[Path], cell: Cell, torch: str | None, extras: Sequence[str]
+) -> list[str]:
+    """Return the arguments of the command that runs a cell again, whatever the journal answers.
+
+    Args:
+        options: of the command that ran it.
+        corpus: the folders of ``--cases``.
+        cell: the cell.
+        torch: the release; None for the torch that is there.
+        extras: of its environment.
+    """
+    from pt2bugs.backends.spec import reproduction
+
+    command = reproduction(cell.key, torch, extras, options.overrides)
+    for name, values in (
+        ("--index", [options.index] if options.index else []),
+        ("--find-links", options.find_links),
+        ("--python", [options.python] if options.python else []),
+        ("--cases", list(map(str, corpus))),
+    ):
+        command += [argument for value in values for argument in (name, value)]
+    return [*command, "--rerun"]
+
+
+# --- the plan of a matrix ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class MatrixPlan:
+    """The corpus, the selected cases, and all work that is meant, whatever the journal answers."""
+
+    corpus: Sequence[Case]
+    cases: Sequence[Case]
+    work: Sequence[Work]
+
+    def divided(self, options: MatrixOptions, shards: int) -> Division:
+        """Return the shards of it.
+
+        Args:
+            options: of the command.
+            shards: how many.
+
+        Raises:
+            InputError: the file of durations is damaged.
+        """
+        from pt2bugs.run.shards import divide
+
+        return divide(self.work, shards, durations_for(options).of)
+
+
+def plan_matrix(options: MatrixOptions) -> MatrixPlan:
+    """Return the cells in their environments that the selection and the releases of a command line mean.
+
+    Args:
+        options: of the command.
+
+    Raises:
+        InputError: bad usage; a case file that breaks the contract; releases that do not exist.
+        NothingSelected: the filters leave nothing.
+    """
+    from pt2bugs.run.plan import plan
+
+    corpus, cases = select_cases(options)
+    cells = select_cells(options, cases)
+    return MatrixPlan(corpus, cases, plan(cells, _matrix_targets(options)))
+
+
+def on_this_machine(
+    work: Sequence[Work], device: Sequence[str], cluster: str | None, log: Callable[[str], None] = say
+) -> Sequence[Work]:
+    """Return the work without the cells on devices that are not here, where none were asked for.
+
+    It comes after the division into shards, which is the same on all machines.
+
+    Args:
+        work: cells by environment.
+        device: the option of the command.
+        cluster: the option of the command. Workers of a cluster may have what this machine has not.
+        log: told how many cells are left out.
+    """
+    from pt2bugs.run.plan import without_absent_devices
+
+    if device or cluster:
+        return work
+    left, messages = without_absent_devices(work)
+    for message in messages:
+        log(message)
+    return left
+
+
+def durations_file(options: MatrixOptions) -> Path:
+    """Return the file named, else that of the results asked for, else that of the results here, or installed ones.
+
+    Args:
+        options: of the command.
+    """
+    from pt2bugs.run.shards import DURATIONS
+
+    if options.durations is not None:
+        return options.durations
+    own = options.results / DURATIONS if options.results is not None else None
+    return own if own is not None and own.exists() else results_folder() / DURATIONS
+
+
+def durations_for(options: MatrixOptions) -> Durations:
+    """Return the committed durations.
+
+    Args:
+        options: of the command.
+
+    Raises:
+        InputError: a file that was named is not there, or the file is damaged.
+    """
+    from pt2bugs.run.shards import read_durations
+
+    path = durations_file(options)
+    if options.durations is not None and not path.exists():
+        raise InputError(f"--durations {path}: there is no such file")
+    return read_durations(path)
+
+
+def _matrix_targets(options: MatrixOptions) -> list[Target]:
+    from pt2bugs.run.interpreter import named_interpreter, running_interpreter
+
+    if options.python_exe:
+        if options.torch:
+            raise InputError("--python-exe names one interpreter; leave --torch out")
+        if options.results is None:
+            problem = "name a folder for its results, with --results"
+            raise InputError(f"--python-exe {options.python_exe}: is no release; {problem}")
+        return in_interpreter(options, named_interpreter(options.python_exe), options.backend)
+    if not options.torch:
+        return in_interpreter(options, running_interpreter(), options.backend)
+    return targets_for(options, releases_for(options, options.torch), options.backend)

@@ -4,99 +4,168 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pt2bugs.case.corpus import corpus_roots, load_cases
+from pt2bugs.case.corpus import corpus_roots
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import print_json, say, warn
-from pt2bugs.commands.options import EnvironmentOptions, ResultsOptions, add_environments, add_results, count, folder
-from pt2bugs.commands.targets import open_store, releases_for, targets_for
+from pt2bugs.commands.options import CorpusOptions, EnvironmentOptions, ResultsOptions, count, folder, option
+from pt2bugs.commands.selection import load_corpus, open_store, releases_for, targets_for
 from pt2bugs.engine.client import EngineError
 from pt2bugs.errors import InputError
 from pt2bugs.results.folder import results_folder
 from pt2bugs.run.interpreter import named_interpreter, running_interpreter
-from pt2bugs.run.schedule import Target
+from pt2bugs.run.plan import Target
 from pt2bugs.triage.program import Program, load_program
 
-STEPS = ("minimize", "artifacts")
-
+if TYPE_CHECKING:
+    from pt2bugs.triage.report import Triage
+    from pt2bugs.triage.verify import Verification
+    from pt2bugs.triage.workflow import Settings
 
 EXAMPLES = (("pt2bugs triage script.py", "which layer fails, since when, the smallest program, the report"),)
 
 
+def _positive(text: str) -> float:
+    """Return a number above 0, for argparse."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < 1e5:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return value
+
+
 @dataclass(frozen=True, kw_only=True)
-class Options(EnvironmentOptions, ResultsOptions):
-    """What the command takes; `what` is a script, the id of a case, or with `verify` the folder of a triage."""
+class Options(CorpusOptions, ResultsOptions, EnvironmentOptions):
+    """Options of `triage`; `what` is a script, the id of a case, or with `verify` the folder of a triage.
 
-    what: str
+    `arguments` stand behind ``--``, and are those of the program.
+    """
+
+    what: str = option(
+        "SCRIPT|CASE|DIR",
+        default=MISSING,
+        help="a program (its own arguments behind --), a case id, or a folder to --verify",
+    )
     arguments: Sequence[str] = ()
-    torch: Sequence[str] = ()
-    python_exe: Path | None = None
-    output: Path | None = None
-    cases: Sequence[Path] = ()
-    times: int = 3
-    minutes: float = 15.0
-    timeout: float = 120.0
-    compare_output: bool = False
-    drop_unused_imports: bool = False
-    skip: Sequence[str] = ()
-    verify: bool = False
-    json: bool = False
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", metavar="SCRIPT|CASE|DIR", help="a program, a case id, or a folder to --verify")
-    parser.set_defaults(arguments=[])
-    parser.epilog = "What stands behind -- are the arguments of the program."
-    parser.add_argument(
+    torch: Sequence[str] = option(
         "--torch",
-        action="append",
-        default=[],
+        default=(),
         metavar="SPEC",
         help="one release to triage on, or several to search: minors, a range; default: the current torch",
     )
-    parser.add_argument("--python-exe", type=Path, metavar="PATH", help="triage on the torch of this interpreter")
-    parser.add_argument("-o", "--output", type=folder, metavar="DIR", help="where to write (default: triage-SCRIPT)")
-    parser.add_argument("--cases", action="append", default=[], type=Path, metavar="DIR", help="another corpus")
-    parser.add_argument("--times", type=count, default=3, metavar="N", help="runs of the program as it is (default: 3)")
-    parser.add_argument(
-        "--minutes", type=_positive, default=15.0, metavar="M", help="for all steps together (default: 15)"
+    python_exe: Path | None = option(
+        "--python-exe", parse=Path, metavar="PATH", help="triage on the torch of this interpreter"
     )
-    parser.add_argument(
-        "--timeout", type=_positive, default=120.0, metavar="S", help="seconds for one run (default: 120)"
+    output: Path | None = option(
+        "-o", "--output", parse=folder, metavar="DIR", help="where to write (default: triage-SCRIPT)"
     )
-    parser.add_argument(
-        "--compare-output", action="store_true", help="printing another text than without the compiler is a failure"
+    times: int = option(
+        "--times", default=3, parse=count, metavar="N", help="runs of the program as it is (default: 3)"
     )
-    parser.add_argument(
-        "--drop-unused-imports", action="store_true", help="leave out imports that are not installed and not used"
+    minutes: float = option(
+        "--minutes", default=15.0, parse=_positive, metavar="M", help="for all steps together (default: 15)"
     )
-    parser.add_argument("--skip", action="append", default=[], choices=STEPS, help="leave a step out")
-    parser.add_argument(
-        "--verify", action="store_true", help="run what a triage handed over, and its neighbours, on a build with a fix"
+    timeout: float = option(
+        "--timeout", default=120.0, parse=_positive, metavar="S", help="seconds for one run (default: 120)"
     )
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    add_results(parser)
-    add_environments(parser)
+    compare_output: bool = option(
+        "--compare-output", default=False, help="printing another text than without the compiler is a failure"
+    )
+    drop_unused_imports: bool = option(
+        "--drop-unused-imports", default=False, help="leave out imports that are not installed and not used"
+    )
+    skip: Sequence[str] = option("--skip", default=(), choices=("minimize", "artifacts"), help="leave a step out")
+    verify: bool = option(
+        "--verify", default=False, help="run what a triage handed over, and its neighbours, on a build with a fix"
+    )
+    json: bool = option("--json", default=False, help="print the result as JSON")
 
 
 def run(options: Options) -> int:
-    if options.python_exe and options.torch:
-        raise InputError("--python-exe names one interpreter; leave --torch out")
-    interpreters = _Interpreters(options)
-    return _verify(options, interpreters) if options.verify else _triage(options, interpreters)
+    """Select, measure, render; with ``--verify``, of what a triage handed over. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
+    interpreters = Interpreters(options)
+    if options.verify:
+        return render_verification(options, measure_fix(options, interpreters))
+    program = select(options)
+    settings = plan(options, program, interpreters)
+    return render(options, measure(program, settings), settings.folder)
 
 
-def _triage(options: Options, interpreters: _Interpreters) -> int:
-    from pt2bugs.triage.report import summary
-    from pt2bugs.triage.workflow import Settings, triage
+def select(options: Options) -> Program:
+    """Return the script, or the file of the case of that id.
 
-    program = _program(options)
+    Args:
+        options: of the command.
+
+    Raises:
+        InputError: neither is there, or it is not Python.
+    """
+    path = Path(options.what)
+    if path.suffix == ".py" or path.exists():
+        return load_program(path)
+    for case in load_corpus(corpus_roots(options.cases)):
+        if case.id == options.what:
+            return load_program(case.path)
+    raise InputError(f"{options.what}: neither a script nor the id of a case; `pt2bugs list` shows those")
+
+
+class Interpreters:
+    """The interpreters that the options name: environments made from releases, or one that exists."""
+
+    def __init__(self, options: Options) -> None:
+        if options.python_exe and options.torch:
+            raise InputError("--python-exe names one interpreter; leave --torch out")
+        self._options = options
+        if options.python_exe is not None:
+            self._targets = {"": named_interpreter(options.python_exe)}
+        elif not options.torch:
+            self._targets = {"": running_interpreter()}
+        else:
+            targets = targets_for(options, sorted(releases_for(options, options.torch)))
+            self._targets = {target.key.torch: target for target in targets}
+        self.releases: list[str] = list(self._targets)
+
+    def python_of(self, release: str) -> Path:
+        """Return the interpreter of one of the releases.
+
+        Args:
+            release: of torch; empty for the interpreter that exists.
+
+        Raises:
+            EnvironmentFailure: its environment cannot be made.
+        """
+        target: Target = self._targets[release]
+        if target.python is not None:
+            return target.python.absolute()
+        return open_store(self._options).create(target.key, say).python
+
+
+def plan(options: Options, program: Program, interpreters: Interpreters) -> Settings:
+    """Return how the program is triaged.
+
+    Args:
+        options: of the command.
+        program: the script.
+        interpreters: with their torches.
+
+    Raises:
+        InputError: the folder to write to is a file.
+    """
+    from pt2bugs.triage.workflow import Settings
+
     target = options.output or Path(f"triage-{program.name}")
     if target.exists() and not target.is_dir():
         raise InputError(f"-o {target}: is a file; name a folder")
-    settings = Settings(
+    return Settings(
         folder=target,
         python_of=interpreters.python_of,
         cases=corpus_roots(options.cases),
@@ -112,27 +181,67 @@ def _triage(options: Options, interpreters: _Interpreters) -> int:
         log=say,
         warn=warn,
     )
+
+
+def measure(program: Program, settings: Settings) -> Triage:
+    """Return the triage of a program; what it writes is in the folder of the settings.
+
+    Args:
+        program: the script.
+        settings: how it is triaged.
+
+    Raises:
+        InputError: the program is none to be triaged, or cannot be run.
+    """
+    from pt2bugs.triage.workflow import triage
+
     try:
-        result = triage(program, settings)
+        return triage(program, settings)
     except EngineError as error:
         raise InputError(f"{program.path.name}: cannot be run: {error}") from None
+
+
+def render(options: Options, result: Triage, target: Path) -> int:
+    """Print the result. Return the exit code.
+
+    Args:
+        options: of the command.
+        result: of the triage.
+        target: the folder that was written.
+    """
+    from pt2bugs.triage.report import summary
+    from pt2bugs.triage.verdict import exit_status
+
     if options.json:
         print_json(result.as_json())
     else:
         print(summary(result))
     say(f"written to {target}")
-    failed = result.found.is_failure or (result.releases is not None and bool(result.releases.bad))
-    return UNEXPECTED if failed else OK
+    if result.found.is_failure:
+        return exit_status(result.verdict)
+    return UNEXPECTED if result.releases is not None and result.releases.bad else OK
 
 
-def _verify(options: Options, interpreters: _Interpreters) -> int:
+# --- a build with a fix --------------------------------------------------------------------------------
+
+
+def measure_fix(options: Options, interpreters: Interpreters) -> Verification:
+    """Return what a build makes of the files that a triage handed over, and of their neighbours.
+
+    Args:
+        options: of the command.
+        interpreters: the one of the build.
+
+    Raises:
+        InputError: several builds are named; the folder is not one that a triage wrote, or cannot be run.
+    """
     from pt2bugs.triage.verify import verify
 
     if len(interpreters.releases) > 1:
         raise InputError("--verify takes one release or one --python-exe")
     python = interpreters.python_of(interpreters.releases[0])
     try:
-        found = verify(
+        return verify(
             Path(options.what),
             python,
             corpus_roots(options.cases),
@@ -143,67 +252,24 @@ def _verify(options: Options, interpreters: _Interpreters) -> int:
         )
     except EngineError as error:
         raise InputError(f"{options.what}: cannot be verified: {error}") from None
-    if options.json:
-        print_json(found.as_json())
-    else:
-        for one in found.verdicts:
-            print(f"{one.name}: {one.answer}{f' ({one.message})' if one.message else ''}")
-        print(f"neighbours: {len(found.changed)} of {found.neighbours} cells not as documented on torch {found.torch}")
-        if missed := found.neighbours_not_run:
-            print(f"  {missed} of {missed + found.neighbours} cells were not run: the budget was spent (--minutes)")
-        for changed in found.changed:
-            name = f"{changed['case']}::{changed['check']}[{changed['backend']}]"
-            print(f"  {name}: {changed['verdict']} ({changed['message']})")
-    return OK if found.is_fixed else UNEXPECTED
 
 
-def _program(options: Options) -> Program:
-    """The script, or the file of the case of that id.
+def render_verification(options: Options, verification: Verification) -> int:
+    """Print what each file says, and what else changed. Return the exit code.
 
-    Raises:
-        InputError: neither is there, or it is not Python.
+    Args:
+        options: of the command.
+        verification: of the build.
     """
-    path = Path(options.what)
-    if path.suffix == ".py" or path.exists():
-        return load_program(path)
-    for case in load_cases(corpus_roots(options.cases), warn):
-        if case.id == options.what:
-            return load_program(case.path)
-    raise InputError(f"{options.what}: neither a script nor the id of a case; `pt2bugs list` shows those")
-
-
-class _Interpreters:
-    """The interpreters that the options name: environments made from releases, or one that exists."""
-
-    def __init__(self, options: Options) -> None:
-        self._options = options
-        if options.python_exe is not None:
-            self._targets = {"": named_interpreter(options.python_exe)}
-        elif not options.torch:
-            self._targets = {"": running_interpreter()}
-        else:
-            releases = sorted(releases_for(options, options.torch))
-            targets = targets_for(options, releases)
-            self._targets = {target.key.torch: target for target in targets}
-        self.releases: list[str] = list(self._targets)
-
-    def python_of(self, release: str) -> Path:
-        """The interpreter of one of them.
-
-        Raises:
-            EnvironmentFailure: its environment cannot be made.
-        """
-        target: Target = self._targets[release]
-        if target.python is not None:
-            return target.python.absolute()
-        return open_store(self._options).create(target.key, say).python
-
-
-def _positive(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 < value < 1e5:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
-    return value
+    if options.json:
+        print_json(verification.as_json())
+    else:
+        for verdict in verification.verdicts:
+            print(f"{verdict.name}: {verdict.answer}{f' ({verdict.message})' if verdict.message else ''}")
+        run, missed, changed = verification.neighbours, verification.neighbours_not_run, verification.changed
+        print(f"neighbours: {len(changed)} of {run} cells not as documented on torch {verification.torch}")
+        if missed:
+            print(f"  {missed} of {missed + run} cells were not run: the budget was spent (--minutes)")
+        for cell in changed:
+            print(f"  {cell['case']}::{cell['check']}[{cell['backend']}]: {cell['verdict']} ({cell['message']})")
+    return OK if verification.is_fixed else UNEXPECTED

@@ -8,25 +8,26 @@ or another limitation (``blocked``) is for a person to say.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from packaging.version import Version
-from pt2bugs.case.expectation import has_identity
+from pt2bugs.case.failure import documents
 from pt2bugs.case.model import Bug, Case
 from pt2bugs.case.observation import Observation
-from pt2bugs.case.words import FAILURES, Outcome, Verdict
-from pt2bugs.curate.marks import MARK
+from pt2bugs.case.vocabulary import FAILURES, Outcome, Verdict
+from pt2bugs.curate.case_text import EntryText, with_entries
+from pt2bugs.curate.placeholders import PLACEHOLDER
 from pt2bugs.errors import InputError
-from pt2bugs.results.matrix import public_or_empty
-from pt2bugs.results.record import Record
-from pt2bugs.results.tables import version_key
+from pt2bugs.results.history import intervals_of
+from pt2bugs.results.journal import Record
+from pt2bugs.results.matrix import public_or_empty, version_key
 
 Row = tuple[str, str, str]
 """Check, device, backend."""
 
-ENTRY = "[[tool.pt2bugs.bug]]"
-NEW_IDENTITY = f"# {MARK}: no line if this is the bug, blocked = true if it keeps the check from it"
+NOT_MEASURED = "not measured"
+NEW_IDENTITY = f"{PLACEHOLDER}: no line if this is the bug, blocked = true if it keeps the check from it"
 
 
 class ThinJournal(InputError):
@@ -57,11 +58,13 @@ class Entry:
     check: str | None = None
     device: str | None = None
     backend: str | None = None
+    unmeasured: tuple[str, ...] = ()
+    """Minor releases at its edges that have no answer."""
 
 
 @dataclass
 class Seen:
-    """What the journal says of one row: the identity seen in every release with an answer, None for a pass."""
+    """Row of the journal: the identity seen in every release with an answer, None for a pass."""
 
     identities: dict[str, FailureIdentity | None] = field(default_factory=dict)
 
@@ -71,7 +74,11 @@ class Seen:
 
 
 def identities_of(case: Case, records: Iterable[Record]) -> dict[Row, Seen]:
-    """The answers of the journal by row. Skips and errors of an environment are no answers.
+    """Return the answers of the journal by row. Skips and errors of an environment are no answers.
+
+    Args:
+        case: the case.
+        records: its newest lines of the journal.
 
     Raises:
         ThinJournal: repeats disagree in some cell.
@@ -93,11 +100,11 @@ def identities_of(case: Case, records: Iterable[Record]) -> dict[Row, Seen]:
 
 def _identity_of(case: Case, row: Row, seen: Observation) -> FailureIdentity:
     for index, bug in enumerate(case.bugs):
-        if covers(bug, row) and has_identity(bug, seen):
+        if covers(bug, row) and documents(bug, seen):
             return _known_identity(index, bug)
     # The same failure of another check or backend has the same identity: its entry is widened or repeated.
     for index, bug in enumerate(case.bugs):
-        if has_identity(bug, seen):
+        if documents(bug, seen):
             return _known_identity(index, bug)
     return FailureIdentity(None, seen.outcome, seen.error_type, seen.signal, _pattern(seen))
 
@@ -116,7 +123,7 @@ _NUMBER = re.compile(r"(?<!\bfloat)(?<!\bbfloat)(?<!\bint)(?<!\buint)(?<!\bcompl
 
 
 def _pattern(seen: Observation) -> str:
-    """A regular expression for the line of the message that tells most; numbers are left open."""
+    """Return a regular expression for the line of the message that tells most; numbers are left open."""
     if seen.outcome in (Outcome.CRASH, Outcome.TIMEOUT, Outcome.OOM):
         return ""
     lines = [line.strip() for line in seen.message.splitlines()]
@@ -129,7 +136,11 @@ def _pattern(seen: Observation) -> str:
 
 
 def entries_of(case: Case, records: Iterable[Record]) -> list[Entry]:
-    """The entries the journal calls for, known identities first, in the order of the header.
+    """Return the entries that the journal calls for, known identities first, in the order of the header.
+
+    Args:
+        case: the case.
+        records: its newest lines of the journal.
 
     Raises:
         ThinJournal: fewer than two releases have an answer, or repeats disagree.
@@ -138,15 +149,15 @@ def entries_of(case: Case, records: Iterable[Record]) -> list[Entry]:
     releases = {release for seen in rows.values() for release in seen.identities}
     if len(releases) < 2:
         raise ThinJournal(f"only {len(releases)} release has an answer" if releases else "no release has an answer")
-    where: dict[tuple[FailureIdentity, str], set[Row]] = {}
+    where: dict[tuple[FailureIdentity, str, tuple[str, ...]], set[Row]] = {}
     for row, seen in rows.items():
         for identity in dict.fromkeys(identity for identity in seen.identities.values() if identity is not None):
-            for specifiers in _ranges(seen, identity):
-                where.setdefault((identity, specifiers), set()).add(row)
+            for specifiers, gap in _ranges(seen, identity):
+                where.setdefault((identity, specifiers, gap), set()).add(row)
     entries = [
-        Entry(identity, specifiers, *restriction)
-        for (identity, specifiers), found in where.items()
-        for restriction in _restrictions(found, set(rows))
+        Entry(identity, specifiers, *restriction, unmeasured=gap)
+        for (identity, specifiers, gap), showing in where.items()
+        for restriction in _restrictions(showing, set(rows))
     ]
     return sorted(entries, key=lambda entry: (_position(entry.identity), _lowest(entry.torch), entry.check or ""))
 
@@ -156,43 +167,40 @@ def _position(identity: FailureIdentity) -> int:
 
 
 def _lowest(specifiers: str) -> Version:
-    found = re.search(r">=([\d.]+)", specifiers)
-    return Version(found[1] if found else "0")
+    match = re.search(r">=([\d.]+)", specifiers)
+    return Version(match[1] if match else "0")
 
 
-def _ranges(seen: Seen, identity: FailureIdentity) -> list[str]:
-    """Specifier sets of the unbroken runs of releases that show the identity."""
-    releases = seen.releases
-    shows = [seen.identities[release] == identity for release in releases]
-    found = []
-    start = None
-    for index, here in enumerate([*shows, False]):
-        if here and start is None:
-            start = index
-        elif not here and start is not None:
-            parts = []
-            if start > 0:
-                parts.append(f">={_bound(releases[start - 1], releases[start])}")
-            if index < len(releases):
-                parts.append(f"<{_bound(releases[index - 1], releases[index])}")
-            found.append(",".join(parts))
-            start = None
-    return found
+def _ranges(seen: Seen, identity: FailureIdentity) -> list[tuple[str, tuple[str, ...]]]:
+    """Return where the identity shows as specifier sets, each with the minors at its edges that were not measured."""
+    ranges = []
+    for interval in intervals_of(seen.releases, lambda release: seen.identities[release] == identity):
+        edges = [(interval.introduced_after, interval.first), (interval.last, interval.fixed_in)]
+        gap = [minor for before, after in edges if before and after for minor in unmeasured_minors(before, after)]
+        ranges.append((interval.specifier, tuple(gap)))
+    return ranges
 
 
-def _bound(before: str, after: str) -> str:
-    """Where the change between two measured releases is put: at the minor release, if that tells them apart."""
-    minor = ".".join(after.split(".")[:2])
-    return minor if Version(before) < Version(minor) else after
+def unmeasured_minors(before: str, after: str) -> list[str]:
+    """Return the minor releases between two neighbouring measured ones, in which a bug may have come or gone.
+
+    Args:
+        before: a release.
+        after: a later one.
+    """
+    first, last = Version(before), Version(after)
+    if first.major != last.major:
+        return []
+    return [f"{first.major}.{minor}" for minor in range(first.minor + 1, last.minor)]
 
 
-def _restrictions(found: set[Row], rows: set[Row]) -> list[tuple[str | None, str | None, str | None]]:
-    """The fewest (check, device, backend) restrictions that hold exactly the rows found."""
-    if found == rows:
+def _restrictions(showing: set[Row], rows: set[Row]) -> list[tuple[str | None, str | None, str | None]]:
+    """Return the fewest (check, device, backend) restrictions that hold exactly these rows."""
+    if showing == rows:
         return [(None, None, None)]
     for index in range(3):
-        values = {row[index] for row in found}
-        if found == {row for row in rows if row[index] in values}:
+        values = {row[index] for row in showing}
+        if showing == {row for row in rows if row[index] in values}:
             return [
                 tuple(value if position == index else None for position in range(3))  # type: ignore[misc]
                 for value in sorted(values)
@@ -203,11 +211,54 @@ def _restrictions(found: set[Row], rows: set[Row]) -> list[tuple[str | None, str
             row[1] if len({other[1] for other in rows}) > 1 else None,
             row[2] if len({other[2] for other in rows if other[0] == row[0]}) > 1 else None,
         )
-        for row in found
+        for row in showing
     )
 
 
 def covers(bug: Bug, row: Row) -> bool:
-    """Whether an entry may speak of a row, its releases left aside."""
+    """Return whether an entry may speak of a row, its releases left aside.
+
+    Args:
+        bug: an entry of a header.
+        row: check, device and backend.
+    """
     check, device, backend = row
     return bug.check in (None, check) and bug.device in (None, device) and bug.backend in (None, backend)
+
+
+def rewrite(case: Case, text: str, entries: Iterable[Entry], measured: Mapping[Row, Seen]) -> str:
+    """Return the file's text with these entries in place of the old ones.
+
+    An old entry that speaks only of rows or releases which were not measured (another device, say) stays as it is.
+
+    Args:
+        case: the case that the text is of.
+        text: the text of the file.
+        entries: what the journal calls for.
+        measured: what the journal says, by row.
+
+    Raises:
+        InputError: the text would be none that can be read.
+    """
+    texts = [_entry_text(entry) for entry in entries]
+    written = {entry.old for entry in texts}
+    kept = [
+        index
+        for index, bug in enumerate(case.bugs)
+        if index not in written and not any(_speaks_of(bug, row, seen) for row, seen in measured.items())
+    ]
+    return with_entries(case, text, texts, kept)
+
+
+def _entry_text(entry: Entry) -> EntryText:
+    identity = entry.identity
+    keys = {"torch": entry.torch, "check": entry.check, "device": entry.device, "backend": entry.backend}
+    gap = f"{PLACEHOLDER}: {', '.join(entry.unmeasured)} {NOT_MEASURED}" if entry.unmeasured else ""
+    if identity.known is not None:
+        return EntryText(identity.known, keys, gap)
+    shown = {"outcome": str(identity.outcome), "error": identity.error, "match": identity.match}
+    return EntryText(None, {**keys, **shown, "signal": identity.signal}, "\n".join(filter(None, (NEW_IDENTITY, gap))))
+
+
+def _speaks_of(bug: Bug, row: Row, seen: Seen) -> bool:
+    return covers(bug, row) and any(bug.torch.contains(release, prereleases=True) for release in seen.identities)

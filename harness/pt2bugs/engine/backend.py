@@ -15,7 +15,7 @@ from pt2bugs.engine.messages import CanaryRequest, CheckRequest, Setup
 
 @dataclass(frozen=True)
 class BackendSetup:
-    """How a backend is reached.
+    """Imports, variables and settings by which a backend is reached.
 
     Args:
         name: its name in the journal, such as ``inductor-cpp-wrapper``.
@@ -36,12 +36,18 @@ class BackendSetup:
     not_claimed: tuple[str, ...] = ()
 
     def request(self) -> Setup:
-        """What goes into a request, for `enter` in the cell's process."""
-        return {"imports": list(self.imports), "settings": {name: dict(one) for name, one in self.settings.items()}}
+        """Return the part of a request that says so, for `enter` in the cell's process."""
+        return {
+            "imports": list(self.imports),
+            "settings": {name: dict(values) for name, values in self.settings.items()},
+        }
 
 
 def enter(request: CheckRequest | CanaryRequest) -> None:
     """Import and set what the backend of the request needs.
+
+    Args:
+        request: of a cell that goes through the backend.
 
     Raises:
         Exception: whatever an import raises; AttributeError: this torch does not have the setting.

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from pt2bugs.engine.backend import enter
-from pt2bugs.engine.memory import cpu_name
 from pt2bugs.engine.messages import CanaryReport, CanaryRequest
 from pt2bugs.engine.observe import in_one_line
 from pt2bugs.engine.protocol import ReportPipe
+from pt2bugs.engine.warm_cache import cpu_name
 
 
 def run_canary(request: CanaryRequest, pipe: ReportPipe) -> None:
@@ -22,6 +22,10 @@ def run_canary(request: CanaryRequest, pipe: ReportPipe) -> None:
     `modules`, the names of those that a compile needs, in the order of their import. With `record_modules` it has those
     that most other programs need, too; a frame ``healthy`` goes before it, as a crash while these are compiled says
     nothing about the environment.
+
+    Args:
+        request: names device and backend.
+        pipe: takes the report.
     """
     try:
         pipe.start()
@@ -36,7 +40,7 @@ def run_canary(request: CanaryRequest, pipe: ReportPipe) -> None:
 def _compile_something(
     device: str, backend: str, threads: int, *, record_modules: bool
 ) -> Iterator[tuple[str, CanaryReport]]:
-    """The kind and content of each frame to send."""
+    """Yield the kind and content of each frame to send."""
     import torch
 
     # As in a cell: without it the threads of the backward pass may race for torch's pool, and abort the process.
@@ -94,7 +98,7 @@ def _ignoring_failures() -> Iterator[None]:
 
 
 def _is_installed(module: str) -> bool:
-    """Whether a module came with Python, torch or a package; a kernel that was just compiled did not."""
+    """Return whether a module came with Python, torch or a package; a kernel that was just compiled did not."""
     import torch
 
     origin = getattr(getattr(sys.modules[module], "__spec__", None), "origin", None) or ""
@@ -104,7 +108,11 @@ def _is_installed(module: str) -> bool:
 
 
 def is_device_present(device: str) -> bool:
-    """Whether torch can use that device. Touches the accelerator: call it in a child only."""
+    """Return whether torch can use that device. Touches the accelerator: call it in a child only.
+
+    Args:
+        device: the word of torch for it.
+    """
     import torch
 
     if device in ("cpu", "meta"):
@@ -123,7 +131,11 @@ def is_device_present(device: str) -> bool:
 
 
 def device_name(device: str) -> str:
-    """The name of a device; of one that has none, its kind."""
+    """Return the name of a device; of one that has none, its kind.
+
+    Args:
+        device: the word of torch for it.
+    """
     import torch
 
     if device == "cpu":

@@ -18,16 +18,16 @@ import time
 import tokenize
 import traceback
 import types
-from collections import Counter
 from collections.abc import Callable, Mapping
 from types import CodeType, ModuleType
 from typing import Any
 
 from pt2bugs.case.observation import Observation
-from pt2bugs.case.words import Outcome
+from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.engine.backend import enter
+from pt2bugs.engine.counts import COUNTS, Counts
 from pt2bugs.engine.messages import CheckInCell, CheckReport
-from pt2bugs.engine.observe import CheckTimeout, observe_exception, render, timeout_in
+from pt2bugs.engine.observe import CheckTimeout, observe_exception, render, timeout_in, type_name
 from pt2bugs.engine.protocol import GRACE_S, ReportPipe
 
 SEED = 0
@@ -38,71 +38,10 @@ NOTHING_COMPILED = (
     "nothing was compiled: the check passed, but Dynamo captured no graph; "
     "make it compile (before a call that must be refused, one that is not), or say `compiles = false` in its header"
 )
-_NEVER_RUNS = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
-
-
-_NUMBERS = {"duration_s": "%(duration_s)r", "graphs": "%(graphs)d"}
-PASSED = json.dumps({"observation": {**Observation(Outcome.PASS).as_dict(), **_NUMBERS}, "text": ""})
-for _number in _NUMBERS.values():
-    PASSED = PASSED.replace(f'"{_number}"', _number)
-"""The report of a pass, but for its seconds and the number of graphs."""
-
-
-class GraphCount:
-    """Counts the graphs that Dynamo captures where a check cannot reset them.
-
-    Dynamo adds to ``counters["stats"]["unique_graphs"]``. The counters are made to use a `Counter` that notes every
-    addition; clearing them takes nothing back.
-    """
-
-    def __init__(self) -> None:
-        self.total = 0
-        self._counters: Any = None
-
-    def watch(self) -> None:
-        """Count from now on, if Dynamo has been imported."""
-        utils: Any = sys.modules.get("torch._dynamo.utils")
-        counters = getattr(utils, "counters", None)
-        if counters is None or counters is self._counters:
-            return
-        count = self
-
-        class Stats(Counter[str]):
-            def __setitem__(self, key: str, value: int) -> None:
-                if key == "unique_graphs":
-                    count.total += max(0, value - self.get(key, 0))
-                super().__setitem__(key, value)
-
-        counters.default_factory = Stats
-        if "stats" in counters:
-            counters["stats"] = Stats(counters["stats"])
-        self._counters = counters
-
-    def captured(self, getattr: Callable[..., Any] = getattr) -> int:
-        """Graphs captured in this process. It uses nothing of builtins that a check can have replaced.
-
-        Raises:
-            RuntimeError: the counters were replaced.
-        """
-        utils: Any = sys.modules.get("torch._dynamo.utils")
-        if utils is None:
-            return self.total
-        if self._counters is None:  # imported by the check
-            return int(utils.counters["stats"]["unique_graphs"])
-        if getattr(utils, "counters", None) is not self._counters:
-            raise RuntimeError("the check replaced Dynamo's counters: graphs cannot be counted")
-        return self.total
-
-
-GRAPHS = GraphCount()
 
 
 class Originals:
-    """What the report of a cell needs, as it was before the check could patch it.
-
-    Setting back touches every object, and so has its page copied in every cell. The report of a pass needs none of
-    them, so after a pass only what looks on is stopped.
-    """
+    """Modules and functions that a report needs, as they were before the check could patch them."""
 
     MODULES = (builtins, json, json.encoder, os, re, time, linecache, tokenize, traceback, types)
 
@@ -120,14 +59,15 @@ class Originals:
                 replace(None)
 
     def restore(self) -> None:
-        """Set back what a report needs."""
+        """Set back what a report needs, and stop what looks on."""
+        self.stop_tracing()
         self._set_recursion_limit(self._recursion_limit)
         self._lift_memory_limit()
         for update, names in self._saved:
             update(names)
 
     def _lift_memory_limit(self) -> None:
-        """A check that left itself no address space has none for its report, which may be long."""
+        """Lift a limit of the check: without address space it could not report, and a report may be long."""
         try:
             soft, hard = self._getrlimit(resource.RLIMIT_AS)
             # Only where it was lowered: an audit hook that the check has left hears of every setting.
@@ -148,12 +88,13 @@ def remember_originals() -> Originals:
 
 
 def run_check(request: CheckInCell, pipe: ReportPipe) -> None:
-    """Run the check that the request names, and report."""
+    """Run the check that the request names, and report.
+
+    Args:
+        request: names file, check and arguments.
+        pipe: takes the report.
+    """
     seen, error = observe_check(request, pipe.start)
-    if seen.outcome is _PASS and error is None:
-        # Its text is known but for two numbers: to encode an object costs a cell more than all else after the check.
-        pipe.send_text("report", PASSED % {"duration_s": seen.duration_s, "graphs": seen.graphs})
-        return
     text = render(error) if error is not None else ""
     pipe.send("report", CheckReport(observation=seen.as_dict(), text=text))
 
@@ -181,34 +122,35 @@ def observe_check(request: CheckInCell, begin: Callable[[], None]) -> tuple[Obse
         seen = observe_exception(error, path)
         seen.outcome, seen.message = Outcome.ERROR, f"the case file cannot be imported: {seen.message}"
         return seen, error
-    GRAPHS.watch()
-    before = GRAPHS.captured()
+    COUNTS.watch()
+    before = COUNTS.now()
     originals = _originals or remember_originals()
     timer = SoftTimeout(timeout_s)
     begin()
     started = _clock()
     result, failure = _call(check, request["arguments"], timer)
     duration_s = _clock() - started
-    originals.stop_tracing()
-    try:
-        graphs, problem = GRAPHS.captured() - before, ""
-    except Exception as error:
-        graphs, problem = 0, str(error)
-    never_ran = result is not None and _type(result) in _NEVER_RUNS
-    is_late = duration_s >= timeout_s
-    compiled = graphs > 0 or not request["compiles"]
-    if failure is None and not problem and not never_ran and not is_late and compiled:
-        return Observation(_PASS, duration_s=duration_s, graphs=graphs), None
     originals.restore()
+    try:
+        counts, problem = COUNTS.now().since(before), ""
+    except Exception as error:
+        counts, problem = Counts(0), str(error)
+    is_late = duration_s >= timeout_s
+    compiled = counts.graphs > 0 or not request["compiles"]
+    if failure is None and not problem and result is None and not is_late and compiled:
+        return Observation(_PASS, duration_s=duration_s, **counts._asdict()), None
     if problem:
         return Observation(Outcome.ERROR, message=problem, duration_s=duration_s), failure
     if failure is not None:
         seen = observe_exception((is_late and timeout_in(failure)) or failure, path)
     else:
         seen = Observation(Outcome.ERROR, message=NOTHING_COMPILED)
-        if never_ran:
-            seen.message = f"the check returned a {type(result).__name__}, which never ran; write a plain function"
-    seen.duration_s, seen.graphs = duration_s, graphs
+        if result is not None:
+            # A verdict that is returned, a generator or a task that never ran: none of them says that all is well.
+            kind = type_name(_type(result))
+            seen.message = f"the check returned a {kind}; a check says by an exception that its bug is there"
+    seen.duration_s = duration_s
+    seen.graphs, seen.breaks, seen.kernels, seen.fallbacks = counts
     if seen.outcome is Outcome.TIMEOUT:
         seen.error_type, seen.message = "", f"still running after its timeout of {timeout_s:g} s"
     elif is_late:
@@ -225,7 +167,7 @@ def _call(
     settrace: Callable[[None], None] = sys.settrace,
     anything: type[BaseException] = BaseException,
 ) -> tuple[Any, BaseException | None]:
-    """What the check returned, and the exception that left it. The alarm may come at any moment up to the stop."""
+    """Return the result of the check and the exception that left it. The alarm may come until the stop."""
     try:
         try:
             timer.start()
@@ -240,7 +182,12 @@ def _call(
 
 
 def seed(device: str, threads: int) -> None:
-    """Fix what results may depend on: seeds, and the threads of torch."""
+    """Fix what results may depend on: seeds, and the threads of torch.
+
+    Args:
+        device: whose generators are seeded, beside those of the CPU.
+        threads: that torch may use.
+    """
     import torch
 
     # The zygote has set it, but a fork leaves torch without its pool of threads. Who asks for that first makes a new
@@ -255,7 +202,10 @@ def seed(device: str, threads: int) -> None:
 
 
 def compile_file(path: str) -> CodeType:
-    """The code of a file, with assertions, whatever PYTHONOPTIMIZE says.
+    """Return the code of a file, with assertions, whatever PYTHONOPTIMIZE says.
+
+    Args:
+        path: of the file.
 
     Raises:
         Exception: it cannot be read or compiled.
@@ -265,7 +215,13 @@ def compile_file(path: str) -> CodeType:
 
 
 def import_file(path: str, name: str | None = None, code: CodeType | None = None) -> ModuleType:
-    """The file as a module of its own name; like a script it has no import spec."""
+    """Return the file as a module of its own name; like a script it has no import spec.
+
+    Args:
+        path: of the file.
+        name: of the module; by default made of that of the file.
+        code: of the file, if it was compiled before.
+    """
     name = name or f"pt2bugs_case_{path.rpartition('/')[2].removesuffix('.py')}"
     module = ModuleType(name)
     module.__file__ = path

@@ -14,20 +14,24 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from pt2bugs.engine.check import catch_alarms
-from pt2bugs.engine.linux import die_with_parent
+from pt2bugs.engine.linux import die_with_parent, drop_privileges, may_be_traced
 from pt2bugs.engine.protocol import MAX_FILE_MIB, MAX_PROCESSES, Limits, ReportPipe
 
 BODIES = {
     "check": "pt2bugs.engine.check:run_check",
     "canary": "pt2bugs.engine.canary:run_canary",
+    "call": "pt2bugs.engine.call:run_call",
     "program": "pt2bugs.engine.program:run_program",
-    "redirected": "pt2bugs.engine.program:run_redirected",
 }
 """What a request may ask a cell to run, by its `kind`."""
 
 
 def body_of(kind: str) -> Callable[[Any, ReportPipe], None]:
-    """The function for a kind of request; imported before the fork, so that no cell does."""
+    """Return the function for a kind of request; imported before the fork, so that no cell does.
+
+    Args:
+        kind: the `kind` of a request.
+    """
     module, _, name = BODIES[kind].partition(":")
     function: Callable[[Any, ReportPipe], None] = getattr(import_module(module), name)
     return function
@@ -47,11 +51,17 @@ def prepare_cells() -> None:
 def become_cell(folder: str, output: str, limits: Limits, data_bytes: int, *, namespace: bool) -> None:
     """Give this process a session, an output file and limits of its own.
 
-    Whatever is touched here is a page copied in every cell: plain strings and statements touch the fewest.
+    Args:
+        folder: of the cell; it works in `work` there.
+        output: the file that takes what it prints.
+        limits: of which the memory is set here.
+        data_bytes: what the process holds already.
+        namespace: whether it is in a PID namespace, which ends with its process 1.
 
     Raises:
         OSError: the folder is not there, or full.
     """
+    may_be_traced(True)
     if not namespace:
         die_with_parent()
     os.setsid()
@@ -67,6 +77,7 @@ def become_cell(folder: str, output: str, limits: Limits, data_bytes: int, *, na
     os.chdir(f"{folder}/work")
     tempfile.tempdir = None
     sys.dont_write_bytecode = True
+    drop_privileges()
     _limit(resource.RLIMIT_NPROC, 4 * MAX_PROCESSES)
     if limits.memory_mib is not None:
         # Twice over: the supervisor sees resident memory only now and then, this one holds at once.
@@ -92,7 +103,12 @@ def _limit(which: int, value: int) -> None:
 
 
 def exit_child(status: int, exit_now: Callable[[int], NoReturn] = os._exit) -> NoReturn:
-    """End this process without running the exit handlers that a check may have left."""
+    """End this process without running the exit handlers that a check may have left.
+
+    Args:
+        status: its exit status.
+        exit_now: bound before a check could replace it.
+    """
     try:
         sys.stdout.flush()
         sys.stderr.flush()
@@ -114,7 +130,11 @@ def execute_fresh(request: Mapping[str, Any], pipe: ReportPipe, bootstrap: list[
 
 
 def main(arguments: list[str]) -> None:
-    """In the fresh interpreter: run the request of the command line."""
+    """In the fresh interpreter: run the request of the command line.
+
+    Args:
+        arguments: of the command line.
+    """
     fd, nonce, text = arguments
     pipe = ReportPipe(int(fd), nonce)
     pipe.own()

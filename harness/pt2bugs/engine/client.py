@@ -1,6 +1,7 @@
 """The engine as its users see it: start it in any interpreter, and open workers that run cells.
 
-An `Engine` is one process of that interpreter with torch imported, below a guardian.
+An `Engine` is one process of that interpreter with torch imported, below a guardian. Its workers are independent of
+each other, and each may be used by one thread.
 """
 
 from __future__ import annotations
@@ -15,18 +16,17 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pt2bugs.engine.environment import Removed, cell_environment
-from pt2bugs.engine.facts import EnvironmentFacts
+from pt2bugs.engine.environment import EnvironmentFacts, Removed, cell_environment
 from pt2bugs.engine.folders import RunFolder
 from pt2bugs.engine.guardian import CLOSED
-from pt2bugs.engine.messages import Hello, Needs, Open, Opened, Provide, Settings, Started
-from pt2bugs.engine.protocol import EXIT_S, START_S, receive, send
+from pt2bugs.engine.messages import CellRequest, Hello, Needs, Open, Opened, Provide, Run, Settings, Started
+from pt2bugs.engine.protocol import EXIT_S, START_S, ChildExit, Limits, StopReason, receive, send
 from pt2bugs.engine.supervisor import GRACE, tail_of
-from pt2bugs.engine.worker import Worker
 from pt2bugs.errors import Pt2bugsError
 
 MAX_KILLS = 5
@@ -57,7 +57,7 @@ class EngineError(Pt2bugsError):
 
 @dataclass(frozen=True)
 class EngineSettings:
-    """How an engine is started.
+    """Settings with which an engine is started.
 
     Args:
         python: the interpreter.
@@ -67,6 +67,8 @@ class EngineSettings:
         distributions: names of packages whose versions are to be in the facts.
         keeps_python_path: whether PYTHONPATH reaches the interpreter: it does where that is the user's own.
         env: variables to be set beside.
+        paths: folders in front of `sys.path`, in the zygote, its children and the Pythons that these start: a torch
+            there is imported instead of the installed one. It goes through PYTHONPATH.
         grace: seconds a child gets beyond its own: `grace_s`, `start_s`, `exit_s`; and a new supervisor: `hello_s`.
     """
 
@@ -77,14 +79,20 @@ class EngineSettings:
     distributions: tuple[str, ...] = ()
     keeps_python_path: bool = True
     env: Mapping[str, str] = field(default_factory=dict)
+    paths: tuple[Path, ...] = ()
     grace: Mapping[str, float] = field(default_factory=lambda: dict(GRACE))
 
 
 class Engine:
-    """One interpreter with torch imported, which forks the cells."""
+    """One interpreter with torch imported, which forks the cells.
 
-    def __init__(self, settings: EngineSettings) -> None:
+    Args:
+        warn: gets a sentence for whatever is wrong and does no harm; on stderr by default.
+    """
+
+    def __init__(self, settings: EngineSettings, warn: Callable[[str], None] | None = None) -> None:
         self.settings = settings
+        self._warn = warn or _warn_on_stderr
         self.facts = EnvironmentFacts()
         self.removed: Removed = ()
         """Variables that are kept from the cells."""
@@ -143,7 +151,12 @@ class Engine:
             reason = hello["failed"] if hello else self._why_it_died()
             self.close()
             raise (_KilledError if reason.endswith("it died by SIGKILL") else EngineError)(reason)
-        self.facts = EnvironmentFacts.from_dict(hello["facts"])
+        for text in hello["warnings"]:
+            self._warn(text)
+        facts = EnvironmentFacts.from_dict(hello["facts"])
+        # As of an installed package, a file of such a folder is named without it.
+        own = {f"{path.absolute()}/": "" for path in self.settings.paths}
+        self.facts = replace(facts, paths={**facts.paths, **own})
 
     def _spawn(self, folder: Path) -> None:
         environ, self.removed = cell_environment(
@@ -152,6 +165,9 @@ class Engine:
             keeps_python_path=self.settings.keeps_python_path,
             extra=self.settings.env,
         )
+        if self.settings.paths:
+            path = [str(folder.absolute()) for folder in self.settings.paths]
+            environ["PYTHONPATH"] = os.pathsep.join([*path, *filter(None, [environ.get("PYTHONPATH")])])
         ours, theirs = socket.socketpair()
         reader, writer = os.pipe()
         # Not resolved: the link of a virtual environment says which one it is.
@@ -175,7 +191,7 @@ class Engine:
             os.close(reader)
 
     def open(self) -> Worker:
-        """A worker. The engine is started if it does not run.
+        """Return a worker. The engine is started if it does not run.
 
         Raises:
             EngineError: it cannot be started.
@@ -183,7 +199,7 @@ class Engine:
         return Worker(self)
 
     def connect(self) -> tuple[socket.socket, bool]:
-        """A socket to a new supervisor, and whether that has a namespace of its own.
+        """Return a socket to a new supervisor, and whether that has a namespace of its own.
 
         Raises:
             EngineError: the engine cannot be started.
@@ -217,7 +233,11 @@ class Engine:
                     raise
                 finally:
                     theirs.close()
-            hello: Hello | None = receive(ours, patience_s, self._is_running) if reply == {} else None
+            try:
+                hello: Hello | None = receive(ours, patience_s, self._is_running) if reply == {} else None
+            except BaseException:
+                ours.close()
+                raise
             if hello is not None:
                 return ours, bool(hello["namespace"])
             ours.close()
@@ -234,7 +254,7 @@ class Engine:
         raise EngineError(reason)
 
     def _has_hung_up(self) -> bool:
-        """Whether the zygote is gone: its end of the connection is closed."""
+        """Return whether the zygote is gone: its end of the connection is closed."""
         if self._control is None or not self._is_running():
             return True
         poll = select.poll()
@@ -242,7 +262,11 @@ class Engine:
         return bool(poll.poll(0))
 
     def provide(self, needs: Needs) -> None:
-        """Have workers opened from now on find these modules imported."""
+        """Have workers opened from now on find these modules imported.
+
+        Args:
+            needs: of a compile, as the canary found them.
+        """
         with self._lock:
             if self._control is not None:
                 with contextlib.suppress(OSError):
@@ -289,16 +313,12 @@ class Engine:
                 self._folder = None
 
     @property
-    def grace(self) -> Mapping[str, float]:
-        return self.settings.grace
-
-    @property
     def has_folder(self) -> bool:
-        """Whether the folder of the run is still there."""
+        """Return whether the folder of the run is still there."""
         return self._folder is not None and self._folder.path.is_dir()
 
     def _why_it_died(self) -> str:
-        """Why the engine is away, in its own words where it left some."""
+        """Return why the engine is away, in its own words where it left some."""
         if self._process is None or self._folder is None:
             return "the process that imports torch is away"
         try:
@@ -313,8 +333,94 @@ class Engine:
         return f"the process that imports torch went away: {output}"
 
 
+class Worker:
+    """Runs cells one after the other, each in a child of its own supervisor."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._socket: socket.socket | None = None
+        self._has_namespace = False
+        self._provided: set[str] = set()
+
+    def run(self, request: CellRequest, limits: Limits) -> ChildExit:
+        """Run one child; once more if that may have been ended from outside.
+
+        No compiler sends SIGKILL, but an administrator or a system out of memory does. A check that kills itself
+        does so again in the second run. A cell is also run once more if an earlier check removed the run's folder.
+
+        Args:
+            request: its `kind` is one of `child.BODIES`.
+
+        Raises:
+            EngineError: the engine cannot be started.
+        """
+        ended = self._run(request, limits)
+        killed = ended.signal == signal.SIGKILL and ended.stopped is None
+        if ended.stopped is StopReason.SETUP and not self._engine.has_folder:
+            self._engine.close()
+            self.close()
+            return self._run(request, limits)
+        if killed or ended.stopped in (StopReason.LOST, StopReason.OUTSIDE):
+            return self._run(request, limits)
+        return ended
+
+    def _run(self, request: CellRequest, limits: Limits) -> ChildExit:
+        if self._socket is None:
+            self._socket, self._has_namespace = self._engine.connect()
+            self._provided.clear()
+        began = time.monotonic()
+        grace = self._engine.settings.grace
+        try:
+            try:
+                send(self._socket, Run(request=request, limits=limits.as_dict()))
+                # The supervisor keeps the deadline. This longer one ends the wait for a supervisor that hangs.
+                patience = grace["start_s"] + limits.timeout_s + grace["grace_s"] + grace["exit_s"] + 60
+                reply = receive(self._socket, patience)
+            except OSError:
+                reply = None
+        except BaseException:
+            self.close()
+            raise
+        if reply is None:
+            stopped = StopReason.OUTSIDE if self._has_namespace else StopReason.LOST
+            self.close()
+            return ChildExit(stopped=stopped, duration_s=time.monotonic() - began, detail="its supervisor went away")
+        ended = ChildExit.from_dict(reply)
+        if ended.renew:
+            self.close()
+        return ended
+
+    def provide(self, target: str, needs: Needs) -> None:
+        """Have later cells of this worker find these modules imported; once for each target.
+
+        Args:
+            target: device and backend that need them.
+            needs: the modules.
+        """
+        if self._socket is None or target in self._provided:
+            return
+        self._provided.add(target)
+        try:
+            send(self._socket, Provide(provide=needs))
+            answered = receive(self._socket, START_S) is not None
+        except OSError:
+            answered = False
+        if not answered:
+            self.close()
+
+    def close(self) -> None:
+        """End the supervisor, by closing its connection."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+
 class _KilledError(EngineError):
     """The engine was killed while it started."""
+
+
+def _warn_on_stderr(text: str) -> None:
+    print(f"pt2bugs: warning: {text}", file=sys.stderr)
 
 
 def _encode(message: Open) -> bytes:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 
 def cache_home() -> Path:
-    """Where environments and what was learnt about them are kept; ``PT2BUGS_HOME`` moves it."""
+    """Return where environments and what was learnt about them are kept; ``PT2BUGS_HOME`` moves it."""
     if home := os.environ.get("PT2BUGS_HOME"):
         return Path(home)
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
@@ -51,11 +51,11 @@ class RunFolder:
 
     @staticmethod
     def _is_abandoned(path: Path) -> bool:
-        found = path.lstat()
-        if found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode):
+        status = path.lstat()
+        if status.st_uid != os.getuid() or not stat.S_ISDIR(status.st_mode):
             return False
         # Another run may just have made its folder, and not locked it yet.
-        if time.time() - found.st_mtime < 10:
+        if time.time() - status.st_mtime < 10:
             return False
         try:
             lock = os.open(path / "lock", os.O_RDWR | os.O_CLOEXEC)
@@ -101,7 +101,7 @@ class CellFolder:
 
     @property
     def output(self) -> str:
-        """The file that takes what the cell prints."""
+        """Return the file that takes what the cell prints."""
         return f"{self.path}/output"
 
     def make(self) -> None:
@@ -124,31 +124,11 @@ class CellFolder:
         self._is_ready = True
 
     def renew(self) -> None:
-        """Prepare the folder of the next cell. One that a cell left untouched is used again."""
-        with contextlib.suppress(OSError):
-            if self._is_untouched():
-                os.truncate(self.output, 0)
-                return
+        """Remove what a cell has left, and prepare the folder of the next one."""
         self._is_ready = False
         remove_tree(Path(self.path))
         with contextlib.suppress(OSError):
             self.make()
-
-    def _is_untouched(self) -> bool:
-        output = os.lstat(self.output)
-        return (
-            stat.S_ISREG(output.st_mode)
-            and output.st_nlink == 1
-            and _private_folder(self.path) == sorted((*self.FOLDERS, "output"))
-            and all(_private_folder(f"{self.path}/{folder}") == [] for folder in self.FOLDERS)
-        )
-
-
-def _private_folder(path: str) -> list[str] | None:
-    """What is in a folder; None if it is not one of ours alone."""
-    if os.lstat(path).st_mode != stat.S_IFDIR | stat.S_IRWXU:
-        return None
-    return sorted(os.listdir(path))  # noqa: PTH208
 
 
 def remove_tree(path: Path) -> None:
@@ -156,6 +136,9 @@ def remove_tree(path: Path) -> None:
 
     Also where a check took away its own permissions, put something else in its place, or nested folders deeper than
     a path may be long: each folder found is moved up into `path` before it is looked into.
+
+    Args:
+        path: of the folder.
     """
     with contextlib.suppress(OSError):
         if not stat.S_ISDIR(path.lstat().st_mode):
@@ -212,6 +195,6 @@ def _remove_files(folder: int) -> list[str]:
 
 def _unlock(name: str, parent: int | None) -> None:
     """Give ourselves every right on a folder; a link is never followed."""
-    found = os.stat(name, dir_fd=parent, follow_symlinks=False)
-    if stat.S_ISDIR(found.st_mode) and stat.S_IMODE(found.st_mode) & stat.S_IRWXU != stat.S_IRWXU:
+    status = os.stat(name, dir_fd=parent, follow_symlinks=False)
+    if stat.S_ISDIR(status.st_mode) and stat.S_IMODE(status.st_mode) & stat.S_IRWXU != stat.S_IRWXU:
         os.chmod(name, stat.S_IRWXU, dir_fd=parent)

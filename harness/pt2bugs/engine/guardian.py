@@ -137,7 +137,11 @@ def _wait(pid: int, lifeline: int, client: int) -> bool:
 
 
 def how_it_ended(status: int) -> str:
-    """A wait status in words."""
+    """Return a wait status in words.
+
+    Args:
+        status: as `os.waitpid` tells it.
+    """
     code = os.waitstatus_to_exitcode(status)
     if code >= 0:
         return f"it left with status {code}"

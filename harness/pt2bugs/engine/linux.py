@@ -13,30 +13,56 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pt2bugs.engine.environment import HUGE_PAGES
 from pt2bugs.engine.protocol import EXIT_S
 
 _CLONE_NEWNS, _CLONE_NEWUSER, _CLONE_NEWPID = 0x00020000, 0x10000000, 0x20000000
 _MS_REC, _MS_PRIVATE = 0x4000, 0x40000
 _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 2, 4, 8
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 1, 4, 36, 38
+_CAPABILITIES_3 = 0x20080522
+_CAP_DAC_READ_SEARCH = 2
 NO_NAMESPACE_VARIABLE = "PT2BUGS_NO_NAMESPACE"
 
-_MADV_COLLAPSE, _HUGE_PAGE = 25, 2 << 20
-
 _libc = ctypes.CDLL(None, use_errno=True)
-_libc_with_lock = ctypes.PyDLL(None, use_errno=True)
-"""Keeps the interpreter's lock during a call: a child that is forked in one has it too."""
 
 
 def die_with_parent(how: signal.Signals = signal.SIGKILL) -> None:
-    """Have the system send this process a signal when the thread that started it ends."""
+    """Have the system send this process a signal when the thread that started it ends.
+
+    Args:
+        how: the signal.
+    """
     _libc.prctl(_PR_SET_PDEATHSIG, how, 0, 0, 0)
 
 
 def adopt_orphans() -> None:
     """Become the parent of every process below that loses its own."""
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def may_be_traced(allowed: bool) -> None:
+    """Allow or forbid other processes of the same user to trace this one or to write to its memory.
+
+    Args:
+        allowed: whether they may.
+    """
+    _libc.prctl(_PR_SET_DUMPABLE, int(allowed), 0, 0, 0)
+
+
+_HEADER = (ctypes.c_uint32 * 2)(_CAPABILITIES_3, 0)
+_READING = 1 << _CAP_DAC_READ_SEARCH
+_KEPT = (ctypes.c_uint32 * 6)(_READING, _READING, 0, 0, 0, 0)
+_NONE = (ctypes.c_uint32 * 6)()
+
+
+def drop_privileges() -> None:
+    """Give up the rights of root for good, but that of reading any file; programs started from here do not regain them.
+
+    Without them a check can neither mount, nor trace the processes above it, which still have them.
+    """
+    _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    if _libc.capset(_HEADER, _KEPT) != 0:
+        _libc.capset(_HEADER, _NONE)
 
 
 def enter_namespace() -> bool:
@@ -55,48 +81,8 @@ def enter_namespace() -> bool:
     return True
 
 
-def fork_alone() -> int:
-    """As `os.fork`, without what `os.register_at_fork` and Python itself have the child do about other threads.
-
-    They make new locks, forget threads and seed `random`, and write to 300 pages for it, each of them copied. A
-    process that `has_one_thread` needs none of that.
-
-    Raises:
-        OSError: the system refuses another process.
-    """
-    pid: int = _libc_with_lock.fork()
-    if pid < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
-    return pid
-
-
-def has_one_thread() -> bool:
-    """Whether this process has no thread but the one that asks."""
-    return re.search(r"^Threads:\s+1$", read_proc("/proc/self/status"), re.MULTILINE) is not None
-
-
-def use_huge_pages() -> None:
-    """Move the memory of this process into huge pages, unless somebody has other wishes for them.
-
-    glibc asks for them for what `malloc` gives, but Python has arenas of its own. A fork copies the number of every
-    small page, and an end of the process takes each of them back; of huge ones there are 512 times fewer.
-    """
-    if os.environ.get("GLIBC_TUNABLES") != HUGE_PAGES:
-        return
-    for line in read_proc("/proc/self/maps").splitlines():
-        addresses, access, _, _, _, *name = line.split(maxsplit=5)
-        if access != "rw-p" or name not in ([], ["[heap]"]):
-            continue
-        first, end = (int(address, 16) for address in addresses.split("-"))
-        first = -(-first // _HUGE_PAGE) * _HUGE_PAGE
-        if (size := end // _HUGE_PAGE * _HUGE_PAGE - first) > 0:
-            # Before Linux 6.1, and where no huge page is free, nothing happens.
-            _libc.madvise(ctypes.c_void_p(first), ctypes.c_size_t(size), _MADV_COLLAPSE)
-
-
 def fork_into_namespace() -> int:
-    """As `os.fork`, the child being process 1 of a PID namespace of its own. The caller is in one already.
+    """Fork a child that is process 1 of a PID namespace of its own. The caller is in one already.
 
     Raises:
         OSError: the system refuses the namespace, or another process.
@@ -123,13 +109,21 @@ def mount_own_proc() -> bool:
 
 
 def next_pid(pid: int) -> None:
-    """Have the next process of this namespace get that number, where the system allows it."""
+    """Have the next process of this namespace get that number, where the system allows it.
+
+    Args:
+        pid: the number.
+    """
     with contextlib.suppress(OSError):
         Path("/proc/sys/kernel/ns_last_pid").write_text(str(pid - 1))
 
 
 def open_pidfd(pid: int) -> int | None:
-    """A descriptor that is readable once the process has ended; None where the system has none."""
+    """Return a descriptor that is readable once the process has ended; None where the system has none.
+
+    Args:
+        pid: of a child.
+    """
     try:
         return os.pidfd_open(pid)
     except (OSError, AttributeError):
@@ -147,17 +141,17 @@ class Descendants:
     own_proc: bool = False
 
     def pids(self) -> list[str]:
-        """Their numbers, as /proc shows them."""
+        """Return their numbers, as /proc shows them."""
         if self.own_proc:
             return [name for name in os.listdir("/proc") if name.isdigit() and name != "1"]  # noqa: PTH208
-        found: list[str] = []
+        pids: list[str] = []
         todo = [os.readlink("/proc/self")]  # noqa: PTH115
         while todo:
             # A process is listed as a child of the thread that forked it.
             below = children(todo.pop())
-            found += below
+            pids += below
             todo += below
-        return found
+        return pids
 
     def kill_all(self) -> bool:
         """End them all, and wait for them. False if some would not go."""
@@ -183,12 +177,20 @@ class Descendants:
 
 
 def children(pid: str) -> list[str]:
-    """The children of a process, as /proc shows them."""
+    """Return the children of a process, as /proc shows them.
+
+    Args:
+        pid: of the parent, or ``self``.
+    """
     return _read_all(f"/proc/{pid}/task", "children").split()
 
 
 def resident_mib(pids: list[str]) -> float:
-    """Memory that the processes hold between them, in MiB; what they share counts for each."""
+    """Return the memory that the processes hold between them, in MiB; what they share counts for each.
+
+    Args:
+        pids: of the processes.
+    """
     pages = 0
     for pid in pids:
         fields = read_proc(f"/proc/{pid}/statm").split()
@@ -204,7 +206,7 @@ def data_bytes() -> int:
 
 
 def _read_all(folder: str, name: str) -> str:
-    """The texts of all files ``folder/*/name``."""
+    """Return the texts of all files ``folder/*/name``."""
     try:
         return " ".join(read_proc(f"{folder}/{entry}/{name}") for entry in os.listdir(folder))  # noqa: PTH208
     except OSError:
@@ -212,7 +214,11 @@ def _read_all(folder: str, name: str) -> str:
 
 
 def read_proc(path: str) -> str:
-    """The text of a file of /proc; empty if it is gone."""
+    """Return the text of a file of /proc; empty if it is gone.
+
+    Args:
+        path: of the file.
+    """
     try:
         with open(path, encoding="ascii", errors="replace") as file:  # noqa: PTH123
             return file.read()
@@ -224,39 +230,41 @@ _RLIMITS = sorted({value for name, value in vars(resource).items() if name.start
 
 
 @dataclass(frozen=True)
-class Standing:
-    """Limits, priority and processors of this process: what a child may change of its parent."""
+class ProcessState:
+    """Limits, priority, processors and mounts of this process: what a child may change of its parent."""
 
     limits: tuple[tuple[int, int], ...]
     priority: int
     scheduler: int
     affinity: frozenset[int]
+    mounts: str
 
     @classmethod
-    def now(cls) -> Standing:
+    def now(cls) -> ProcessState:
         return cls(
             tuple(resource.getrlimit(which) for which in _RLIMITS),
             os.getpriority(os.PRIO_PROCESS, 0),
             os.sched_getscheduler(0),
             frozenset(os.sched_getaffinity(0)),
+            read_proc("/proc/self/mountinfo"),
         )
 
     def restore(self) -> bool:
-        """Set back what has changed; False if it cannot be."""
-        if (found := Standing.now()) == self:
+        """Set back what has changed; False if it cannot be, as mounts cannot."""
+        if (now := ProcessState.now()) == self:
             return True
         steps: list[tuple[Any, ...]] = [
             (resource.setrlimit, which, limit)
-            for which, limit, changed in zip(_RLIMITS, self.limits, found.limits, strict=True)
+            for which, limit, changed in zip(_RLIMITS, self.limits, now.limits, strict=True)
             if limit != changed
         ]
-        if found.scheduler != self.scheduler:
+        if now.scheduler != self.scheduler:
             steps.append((os.sched_setscheduler, 0, self.scheduler, os.sched_param(0)))
-        if found.priority != self.priority:
+        if now.priority != self.priority:
             steps.append((os.setpriority, os.PRIO_PROCESS, 0, self.priority))
-        if found.affinity != self.affinity:
+        if now.affinity != self.affinity:
             steps.append((os.sched_setaffinity, 0, self.affinity))
         for function, *arguments in steps:
             with contextlib.suppress(OSError, ValueError):
                 function(*arguments)
-        return Standing.now() == self
+        return ProcessState.now() == self

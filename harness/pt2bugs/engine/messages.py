@@ -12,7 +12,7 @@ from typing import Any, Literal, TypedDict, final
 
 
 class Needs(TypedDict):
-    """What a compile was seen to need: the modules it imported."""
+    """Modules that a compile was seen to import."""
 
     modules: list[str]
 
@@ -30,9 +30,10 @@ class Settings(TypedDict):
 
 
 class Started(TypedDict, total=False):
-    """Its answer: `facts` once torch was imported, or why that `failed`."""
+    """Its answer: `facts` once torch was imported, with `warnings` for the user, or why that `failed`."""
 
     facts: dict[str, Any]
+    warnings: list[str]
     failed: str
 
 
@@ -76,21 +77,21 @@ class Hello(TypedDict):
 
 
 class Setup(TypedDict):
-    """What a backend needs: modules to import, and values of attributes by dotted module."""
+    """Modules that a backend imports, and values of attributes by dotted module."""
 
     imports: list[str]
     settings: dict[str, dict[str, Any]]
 
 
 class _Anywhere(TypedDict, total=False):
-    """How a cell is started: ``spawn`` for a fresh interpreter, which gets the variables of `env`."""
+    """Way in which a cell is started: ``spawn`` for a fresh interpreter, which gets the variables of `env`."""
 
     isolation: str
     env: Mapping[str, str]
 
 
 class OnFile(_Anywhere):
-    """What every request has that runs a file."""
+    """Keys of every request that runs a file."""
 
     path: str
     device: str
@@ -99,7 +100,7 @@ class OnFile(_Anywhere):
 
 
 class OnCheck(OnFile):
-    """What every request has that calls a check."""
+    """Keys of every request that calls a check."""
 
     check: str
     arguments: Mapping[str, str]
@@ -114,7 +115,7 @@ class CheckRequest(OnCheck):
 
 
 class CheckInCell(CheckRequest, total=False):
-    """As its cell gets it: with the code of the file, where the supervisor could compile it."""
+    """The request as its cell gets it: with the code of the file, where the supervisor could compile it."""
 
     code: CodeType | None
 
@@ -123,21 +124,6 @@ class ProgramRequest(OnCheck):
     """A check without the compiler; where it is empty, the file as `python FILE` runs it."""
 
     kind: Literal["program"]
-
-
-class RedirectedRequest(OnFile):
-    """A file with its compiler redirected, see `redirect.install`.
-
-    `stdout`: whether what it prints is reported; `unit_test`: whether its tests are what runs; `beside`: a further
-    folder whose modules it may import, or empty.
-    """
-
-    kind: Literal["redirected"]
-    argv: Sequence[str]
-    redirect: Mapping[str, Any]
-    stdout: bool
-    unit_test: bool
-    beside: str
 
 
 class CanaryRequest(_Anywhere):
@@ -151,7 +137,14 @@ class CanaryRequest(_Anywhere):
     setup: Setup | None
 
 
-CellRequest = CheckRequest | ProgramRequest | RedirectedRequest | CanaryRequest
+class CallRequest(_Anywhere):
+    """A call of ``"MODULE:FUNCTION"`` with this request, see `call.run_call`. A room above adds keys in a subclass."""
+
+    kind: Literal["call"]
+    function: str
+
+
+CellRequest = CheckRequest | ProgramRequest | CanaryRequest | CallRequest
 
 
 class CellLimits(TypedDict):
@@ -180,30 +173,6 @@ class CheckReport(TypedDict):
 
     observation: dict[str, Any]
     text: str
-
-
-class Counts(TypedDict):
-    """What Dynamo counted, and what torch's own bisector did."""
-
-    graphs: int
-    breaks: int
-    recompiles: int
-    applied: dict[str, int]
-
-
-class RedirectedReport(CheckReport, Counts):
-    """What a program asked of the compiler, see `redirect.Entries`."""
-
-    entered: list[str]
-    backends: list[str]
-    own_backend: bool
-    own_compilers: bool
-    caught: list[dict[str, Any]]
-    absent: list[str]
-    disabled: str
-    handled: list[list[str]]
-    lines: list[int]
-    stdout: str
 
 
 class CanaryReport(TypedDict, total=False):

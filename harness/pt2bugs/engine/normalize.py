@@ -28,22 +28,27 @@ class Normalizer:
         self._patterns: dict[str, re.Pattern[str]] = {}
 
     def hide(self, text: str, case: Path) -> str:
-        """`text` without paths and addresses of this machine; `case` is the case file."""
+        """Return the text without paths and addresses of this machine.
+
+        Args:
+            text: printed by a cell.
+            case: the case file.
+        """
         text = self._pattern(f"{case.parent}/").sub(self._word, _without_folders(text, case.name))
         return _ADDRESS.sub(r"\g<1>0x...", text)
 
     def _pattern(self, beside: str) -> re.Pattern[str]:
-        """Of several folders that a path begins with the longest counts: one may lie in another, in any order."""
+        """Return a pattern of all folders, the longest first: one may lie in another."""
         if beside not in self._patterns:
             named = [re.escape(path) for path in sorted({*self._names, beside}, key=len, reverse=True)]
             inside = [re.escape(beside)] if re.match(f"{self._run}/", beside) else []
             self._patterns[beside] = re.compile("|".join([self._cell, *inside, self._run, *named]))
         return self._patterns[beside]
 
-    def _word(self, found: re.Match[str]) -> str:
-        if found["cell"]:
+    def _word(self, match: re.Match[str]) -> str:
+        if match["cell"]:
             return "<cell>"
-        return "<scratch>" if found["run"] else self._names.get(found[0], "")
+        return "<scratch>" if match["run"] else self._names.get(match[0], "")
 
 
 _WORD = re.compile(r"[^\s'\"(]+")
@@ -60,7 +65,7 @@ def _without_folders(text: str, name: str) -> str:
     ending = re.compile(rf"/{re.escape(name)}\b")
 
     def shortened(word: re.Match[str]) -> str:
-        ends = [found.end() for found in ending.finditer(word[0])]
+        ends = [match.end() for match in ending.finditer(word[0])]
         return f"{name}{word[0][ends[-1] :]}" if ends else word[0]
 
     return _WORD.sub(shortened, text)

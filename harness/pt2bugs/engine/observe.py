@@ -24,7 +24,7 @@ from pt2bugs.case.observation import (
     Observation,
     bounded,
 )
-from pt2bugs.case.words import Outcome
+from pt2bugs.case.vocabulary import Outcome
 
 _MAX_CAUSES = 100
 _NO_SPACE = "No space left on device"
@@ -45,7 +45,12 @@ class CheckTimeout(BaseException):
 
 
 def observe_exception(error: BaseException, path: str) -> Observation:
-    """The outcome and identity of an exception that left a check of the file `path`."""
+    """Return the outcome and identity of an exception that left a check of the file `path`.
+
+    Args:
+        error: that left the check.
+        path: of the case file.
+    """
     frames = _frames_of(error)
     message = bounded(text_of(error), RAW_LIMIT)
     seen = Observation(_classify(error, message, frames, path), type_name(type(error)), message)
@@ -65,11 +70,11 @@ def observe_exception(error: BaseException, path: str) -> Observation:
 
 
 def _once_each(frames: list[str], but: str) -> list[str]:
-    """Each function once, at its innermost frame."""
-    found = {_function(but): but}
+    """Return each function once, at its innermost frame."""
+    innermost = {_function(but): but}
     for frame in frames:
-        found.setdefault(_function(frame), frame)
-    return list(found.values())[1:]
+        innermost.setdefault(_function(frame), frame)
+    return list(innermost.values())[1:]
 
 
 def _function(frame: str) -> str:
@@ -99,7 +104,7 @@ def _classify(error: BaseException, message: str, frames: list[tuple[str, int, s
     if _is_a(error, unittest.SkipTest) or type_name(type(error)) in ("Skipped", "_pytest.outcomes.Skipped"):
         return Outcome.SKIP
     if _NO_SPACE in message or any(
-        _is_a(one, OSError) and _errno.__get__(one) in (errno.ENOSPC, errno.EDQUOT) for one in _chain(error)
+        _is_a(cause, OSError) and _errno.__get__(cause) in (errno.ENOSPC, errno.EDQUOT) for cause in _chain(error)
     ):
         return Outcome.ERROR
     if (
@@ -118,12 +123,12 @@ def _classify(error: BaseException, message: str, frames: list[tuple[str, int, s
 
 
 def _is_a(error: BaseException, kind: type[BaseException]) -> bool:
-    """Whether the exception is of that type; not by its ``__class__``, which may be anything."""
+    """Return whether the exception is of that type; not by its ``__class__``, which may be anything."""
     return kind in _mro.__get__(type(error))
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """The exception and what it came from; at most `_MAX_CAUSES`, as exceptions can be their own cause."""
+    """Yield the exception and what it came from; at most `_MAX_CAUSES`, as exceptions can be their own cause."""
     following: BaseException | None = error
     for _ in range(_MAX_CAUSES):
         if following is None:
@@ -133,12 +138,20 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def timeout_in(error: BaseException) -> BaseException | None:
-    """The `CheckTimeout` that an exception came from: torch 2.9.0 raises another one on its way out."""
-    return next((one for one in _chain(error) if _is_a(one, CheckTimeout)), None)
+    """Return the `CheckTimeout` that an exception came from: torch 2.9.0 raises another one on its way out.
+
+    Args:
+        error: that left the check.
+    """
+    return next((cause for cause in _chain(error) if _is_a(cause, CheckTimeout)), None)
 
 
 def root_of(error: BaseException) -> BaseException:
-    """The innermost cause."""
+    """Return the innermost cause.
+
+    Args:
+        error: the outermost exception.
+    """
     *_, root = _chain(error)
     return root
 
@@ -148,12 +161,16 @@ def _frames(tb: TracebackType | None) -> list[tuple[str, int, str]]:
 
 
 def inside_torch(filename: str) -> str:
-    """The part of a torch file's path from ``torch/`` on; empty for other files and for torch.testing."""
-    _, found, rest = filename.replace("\\", "/").rpartition("/torch/")
-    return f"torch/{rest}" if found and not rest.startswith("testing/") else ""
+    """Return the part of a torch file's path from ``torch/`` on; empty for other files and for torch.testing.
+
+    Args:
+        filename: as a frame names it.
+    """
+    _, folder, rest = filename.replace("\\", "/").rpartition("/torch/")
+    return f"torch/{rest}" if folder and not rest.startswith("testing/") else ""
 
 
-def type_name(cls: type[BaseException]) -> str:
+def type_name(cls: type) -> str:
     """Dotted name, bounded and printable; built-in types bare."""
     try:
         module, name = cls.__module__, cls.__qualname__
@@ -162,6 +179,9 @@ def type_name(cls: type[BaseException]) -> str:
     except BaseException:
         # A metaclass may answer wrongly, so type's own attributes are read.
         module, name = type.__dict__["__module__"].__get__(cls), type.__dict__["__name__"].__get__(cls)
+        if not issubclass(type(module), str):
+            # A class body may say anything.
+            module = "builtins"
     name = _in_one_line(f"{str.__str__(name)}", TYPE_LIMIT)
     module = _in_one_line(f"{str.__str__(module)}", TYPE_LIMIT)
     return name if module == "builtins" else f"{module}.{name}"
@@ -174,7 +194,11 @@ def _in_one_line(text: str, limit: int) -> str:
 
 
 def text_of(error: BaseException) -> str:
-    """The message, or which exception ``str()`` raised."""
+    """Return the message, or which exception ``str()`` raised.
+
+    Args:
+        error: of any class, also one whose methods raise.
+    """
     try:
         return str.__str__(str(error))
     except BaseException as second:
@@ -182,7 +206,7 @@ def text_of(error: BaseException) -> str:
 
 
 def render(error: BaseException, without: str = "") -> str:
-    """The traceback as text, bounded, also for exceptions that cannot be printed.
+    """Return the traceback as text, bounded, also for exceptions that cannot be printed.
 
     Args:
         without: a file whose frames are left out.
@@ -191,9 +215,9 @@ def render(error: BaseException, without: str = "") -> str:
         told: Any = traceback.TracebackException.from_exception(error, limit=-30, compact=True)
         todo = [told] if without else []
         while todo:
-            one = todo.pop()
-            one.stack[:] = [frame for frame in one.stack if frame.filename != without]
-            todo += [other for other in (one.__cause__, one.__context__) if other is not None]
+            summary = todo.pop()
+            summary.stack[:] = [frame for frame in summary.stack if frame.filename != without]
+            todo += [other for other in (summary.__cause__, summary.__context__) if other is not None]
         text = "".join(bounded(line, RAW_LIMIT // 4) for line in told.format())
     except BaseException:
         text = f"{type_name(type(error))}: {text_of(error)}"
@@ -205,7 +229,11 @@ def _bare_name(error: BaseException) -> str:
 
 
 def in_one_line(error: BaseException) -> str:
-    """The error and its innermost cause: wrappers hide which package is missing."""
+    """Return the error and its innermost cause: wrappers hide which package is missing.
+
+    Args:
+        error: of an import or a compile.
+    """
     cause = root_of(error)
     own = _shortened(text_of(error), 600)
     message = f"{_bare_name(error)}: {own}"

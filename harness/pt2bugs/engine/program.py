@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import os
 import sys
-import traceback
-import unittest
-from collections.abc import Iterator
 from typing import Any
 
 from pt2bugs.case.observation import Observation
-from pt2bugs.case.words import Outcome
-from pt2bugs.engine.check import SoftTimeout, import_file, remember_originals, seed
-from pt2bugs.engine.messages import CheckReport, Counts, ProgramRequest, RedirectedReport, RedirectedRequest
+from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.engine.check import SoftTimeout, import_file, seed
+from pt2bugs.engine.messages import CheckReport, ProgramRequest
 from pt2bugs.engine.observe import observe_exception, render, type_name
 from pt2bugs.engine.protocol import ReportPipe
-from pt2bugs.engine.redirect import NONE, Entries, HandledExceptions, install
-from pt2bugs.engine.redirect import __file__ as redirect_file
-
-STDOUT_LIMIT = 100_000
-"""Characters of the standard output that are reported, where that is asked for."""
 
 
 def run_program(request: ProgramRequest, pipe: ReportPipe) -> None:
-    """Run the file of the request, or its check after `torch.compile` was made to do nothing, and report."""
+    """Run the file of the request, or its check after `torch.compile` was made to do nothing, and report.
+
+    Args:
+        request: names the file, and the check if one is meant.
+        pipe: takes the report.
+    """
     path = request["path"]
     seed(request["device"], request["threads"])
     own_backends: list[Any] = []
@@ -39,12 +34,12 @@ def run_program(request: ProgramRequest, pipe: ReportPipe) -> None:
                 switch_compiler_off(own_backends)
                 vars(import_file(path))[request["check"]](**request["arguments"])
             else:
-                _run_as_main(path, ())
+                run_as_main(path, ())
         finally:
             timer.stop()
     except BaseException as error:
         failure = error
-    if failure is None or _left_well(failure):
+    if failure is None or left_well(failure):
         seen, failure = Observation(Outcome.PASS), None
     elif own_backends:
         seen = Observation(Outcome.SKIP, message="a backend of its own looks at the graph")
@@ -54,150 +49,34 @@ def run_program(request: ProgramRequest, pipe: ReportPipe) -> None:
     pipe.send("report", CheckReport(observation=seen.as_dict(), text=text))
 
 
-def run_redirected(request: RedirectedRequest, pipe: ReportPipe) -> None:
-    """Run the file of the request as a program with its compiler redirected, and report what it asked of it."""
-    # The zygote's own variables were read when torch was imported; these are for what is read later.
-    os.environ.update(request.get("env", {}))
-    path, redirect = request["path"], request["redirect"]
-    entries = Entries(path, lambda kind: pipe.send(f"entered-{kind}", True))
-    seed(request["device"], request["threads"])
-    install(redirect, entries)
-    originals = remember_originals()
-    handled = HandledExceptions(path) if redirect.get("backend") == NONE else None
-    timer = SoftTimeout(request["timeout_s"])
-    failure: BaseException | None = None
-    with _kept_stdout(asked=request["stdout"]) as printed:
-        pipe.start()
-        try:
-            try:
-                timer.start()
-                if request["unit_test"]:
-                    _run_unit_tests(path)
-                else:
-                    if handled is not None:
-                        handled.start()
-                    _run_as_main(path, request["argv"], request["beside"])
-            finally:
-                timer.stop()
-                if handled is not None:
-                    handled.stop()
-        except BaseException as error:
-            failure = error
-        originals.stop_tracing()
-        originals.restore()
-    if failure is None or _left_well(failure):
-        seen, failure = Observation(Outcome.PASS), None
-    else:
-        seen = observe_exception(failure, path)
-        if seen.outcome is Outcome.TIMEOUT:
-            seen.error_type, seen.message = "", f"still running after its timeout of {request['timeout_s']:g} s"
-    lines = _own_lines(failure, path)
-    report: RedirectedReport = {
-        "observation": seen.as_dict(),
-        "text": render(_from_the_program_on(failure, path), redirect_file) if failure is not None else "",
-        "entered": entries.kinds,
-        "backends": entries.backends,
-        "own_backend": entries.own,
-        "own_compilers": entries.own_compilers,
-        "caught": entries.caught,
-        "absent": entries.absent,
-        "disabled": entries.disabled,
-        "handled": handled.seen if handled is not None else [],
-        "lines": lines,
-        "stdout": "".join(printed),
-        **_counts(),
-    }
-    pipe.send("report", report)
+def run_as_main(path: str, argv: Any, beside: str = "") -> None:
+    """Run a file as `python FILE` does.
 
-
-def _run_as_main(path: str, argv: Any, beside: str = "") -> None:
+    Args:
+        path: The file.
+        argv: Its arguments.
+        beside: A further folder whose modules it may import; empty for none.
+    """
     sys.argv = [path, *argv]
     sys.path[:0] = [os.path.dirname(path), *([beside] if beside else [])]  # noqa: PTH120
     import_file(path, "__main__")
 
 
-def _run_unit_tests(path: str) -> None:
-    """Run the tests of a file such that the exception of the first one that fails comes out as it is."""
-    # Else PyTorch's own TestCase adds to every message how to run the test again.
-    os.environ["PYTORCH_PRINT_REPRO_ON_FAILURE"] = "0"
-    _provide_expecttest()
-    module = import_file(path)
-    for value in list(vars(module).values()):
-        if isinstance(value, type) and issubclass(value, unittest.TestCase) and value.__module__ == module.__name__:
-            for test in unittest.defaultTestLoader.getTestCaseNames(value):
-                value(test).debug()
+def left_well(error: BaseException) -> bool:
+    """Return whether an exception ends a program without a failure.
 
-
-def _provide_expecttest() -> None:
-    """Have `torch.testing._internal` importable where expecttest, which only its expected texts need, is not there."""
-    try:
-        import expecttest  # type: ignore[import-not-found,unused-ignore]  # noqa: F401
-    except ImportError:
-        from types import ModuleType
-
-        stand_in: Any = ModuleType("expecttest")
-        stand_in.TestCase, stand_in.ACCEPT = unittest.TestCase, False
-        sys.modules["expecttest"] = stand_in
-
-
-@contextlib.contextmanager
-def _kept_stdout(*, asked: bool) -> Iterator[list[str]]:
-    """Keep what is printed on standard output, by Python or by C, apart from the rest; bounded."""
-    printed: list[str] = []
-    if not asked:
-        yield printed
-        return
-    name = "stdout.txt"
-    file = os.open(name, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-    before = os.dup(1)
-    os.dup2(file, 1)
-    try:
-        yield printed
-    finally:
-        with contextlib.suppress(Exception):
-            sys.stdout.flush()
-            ctypes.CDLL(None).fflush(None)
-        os.dup2(before, 1)
-        os.lseek(file, 0, os.SEEK_SET)
-        printed.append(os.read(file, STDOUT_LIMIT).decode("utf-8", "backslashreplace"))
-        os.close(file)
-
-
-def _from_the_program_on(failure: BaseException, path: str) -> BaseException:
-    """The exception with a traceback that begins in the program, as a reader of it knows it."""
-    tb = failure.__traceback__
-    while tb is not None and tb.tb_frame.f_code.co_filename != path:
-        tb = tb.tb_next
-    return failure.with_traceback(tb) if tb is not None else failure
-
-
-def _own_lines(failure: BaseException | None, path: str) -> list[int]:
-    """The lines of the program that the exception went through, the outermost first."""
-    if failure is None:
-        return []
-    return [line for frame, line in traceback.walk_tb(failure.__traceback__) if frame.f_code.co_filename == path]
-
-
-def _counts() -> Counts:
-    """How often Dynamo compiled, compiled the same frame again, and broke a graph; what torch's bisector counted."""
-    counters: Any = getattr(sys.modules.get("torch._dynamo.utils"), "counters", None)
-    frames: Any = getattr(sys.modules.get("torch._dynamo.convert_frame"), "FRAME_COMPILE_COUNTER", None)
-    applied: Any = getattr(sys.modules.get("torch._inductor.compiler_bisector"), "subsystem_call_counter", {})
-    counts: Counts = {"graphs": 0, "breaks": 0, "recompiles": 0, "applied": dict(applied)}
-    with contextlib.suppress(Exception):
-        counts["graphs"] = int(counters["stats"]["unique_graphs"])
-        counts["breaks"] = sum(counters["graph_break"].values())
-    with contextlib.suppress(Exception):
-        counts["recompiles"] = sum(max(0, times - 1) for times in frames.values())
-    return counts
-
-
-def _left_well(error: BaseException) -> bool:
+    Args:
+        error: that left the program.
+    """
     return type_name(type(error)) == "SystemExit" and getattr(error, "code", 1) in (None, 0)
 
 
 def switch_compiler_off(own_backends: list[Any]) -> None:
-    """Make `torch.compile` do nothing; the backends that are functions of the case itself go to `own_backends`."""
+    """Make `torch.compile` do nothing; the backends that are functions of the case itself go to `own_backends`.
+
+    Args:
+        own_backends: takes the functions.
+    """
     import torch
 
     def identity(model: Any = None, *, backend: Any = "", **_: Any) -> Any:

@@ -35,7 +35,7 @@ _CHUNK, _MAX_CHUNKS = 1 << 16, 64
 
 
 class StopReason(str, Enum):
-    """Why a child was stopped, or could not run."""
+    """Reasons for which a child was stopped, or could not run."""
 
     DEADLINE = "deadline"  # the check took longer than its timeout and the grace
     START = "start"  # the check did not start
@@ -51,19 +51,19 @@ class StopReason(str, Enum):
 
 @dataclass(frozen=True)
 class Limits:
-    """What a cell may use: seconds for the check, MiB above what the imported torch uses; None: no limit."""
+    """Limits of a cell: seconds for the check, MiB above what the imported torch uses; None: no limit."""
 
     timeout_s: float
     memory_mib: int | None
 
     def as_dict(self) -> CellLimits:
-        """As they travel."""
+        """Return them as they travel."""
         return {"timeout_s": self.timeout_s, "memory_mib": self.memory_mib}
 
 
 @dataclass
 class ChildExit:
-    """How a child ended.
+    """End of a child.
 
     `frames` are the objects it reported, by kind. `stopped` says what cut it off; None if it left by itself.
     `renew`: the supervisor is not as it was and must be replaced.
@@ -84,6 +84,11 @@ class ChildExit:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> ChildExit:
+        """Return the end that a supervisor reports.
+
+        Args:
+            data: as `as_dict` made it.
+        """
         return cls(**{**data, "stopped": StopReason(data["stopped"]) if data["stopped"] else None})
 
 
@@ -106,14 +111,15 @@ class ReportPipe:
         self._owner = self._getpid()
 
     def send(self, kind: str, value: Any) -> None:
-        if self._getpid() == self._owner:
-            self.send_text(kind, self._encode(value))
+        """Report a frame; a process that does not own the pipe reports nothing.
 
-    def send_text(self, kind: str, text: str) -> None:
-        """Send what is JSON already."""
+        Args:
+            kind: of the frame.
+            value: what JSON can say.
+        """
         if self._getpid() != self._owner:
             return
-        data = f"{self.nonce} {kind} {text}\n".encode()
+        data = f"{self.nonce} {kind} {self._encode(value)}\n".encode()
         while data:
             try:
                 data = data[self._write(self.fd, data) :]
@@ -168,26 +174,35 @@ class ReportReader:
         self._is_full = len(self._data) > _FRAME_LIMIT // 2
 
     def has(self, kind: str) -> bool:
-        """Whether a frame of that kind has begun."""
+        """Return whether a frame of that kind has begun.
+
+        Args:
+            kind: of the frame.
+        """
         return self._nonce + b" " + kind.encode() + b" " in self._data
 
     def frames(self) -> dict[str, Any]:
-        """What has been reported, by kind; decoded once for what was read."""
+        """Return what has been reported, by kind; decoded once for what was read."""
         if self._frames is not None:
             return self._frames
-        found = self._frames = {}
+        frames = self._frames = {}
         for line in self._data.split(b"\n")[:-1]:
             # What a check wrote into the pipe without a newline may stand before a frame.
             _, is_ours, frame = line.partition(self._nonce + b" ")
             kind, _, text = frame.partition(b" ")
             if is_ours:
-                with contextlib.suppress(ValueError):
-                    found[kind.decode("ascii", "replace")] = json.loads(text)
-        return found
+                # A check that knows the nonce may write anything, nested as deep as it likes.
+                with contextlib.suppress(ValueError, RecursionError):
+                    frames[kind.decode("ascii", "replace")] = json.loads(text)
+        return frames
 
 
 def send(to: socket.socket, message: Mapping[str, object]) -> None:
     """Send a message.
+
+    Args:
+        to: a connected socket.
+        message: what JSON can say.
 
     Raises:
         OSError: the other side is gone.
@@ -196,11 +211,16 @@ def send(to: socket.socket, message: Mapping[str, object]) -> None:
 
 
 def receive(source: socket.socket, timeout_s: float | None, is_alive: Callable[[], bool] = lambda: True) -> Any:
-    """One message, of which the caller knows the shape.
+    """Return one message, of which the caller knows the shape.
 
-    None when the other side is gone, is not `is_alive` any more, or does not answer in time.
+    It is None when the other side is gone, is not `is_alive` any more, or does not answer in time.
 
     Each message is answered before the next is sent, so nothing follows its newline.
+
+    Args:
+        source: a connected socket.
+        timeout_s: seconds to wait; None waits for ever.
+        is_alive: asked every second.
     """
     deadline = None if timeout_s is None else time.monotonic() + timeout_s
     data = bytearray()

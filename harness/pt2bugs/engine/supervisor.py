@@ -23,7 +23,7 @@ from pt2bugs.engine import linux
 from pt2bugs.engine.check import compile_file
 from pt2bugs.engine.child import become_cell, body_of, execute_fresh, exit_child
 from pt2bugs.engine.folders import CellFolder
-from pt2bugs.engine.linux import Descendants, Standing
+from pt2bugs.engine.linux import Descendants, ProcessState
 from pt2bugs.engine.messages import Hello, ToSupervisor
 from pt2bugs.engine.protocol import (
     EXIT_S,
@@ -52,7 +52,6 @@ class Supervisor:
         control: the socket of that client.
         folder: of the run.
         bootstrap: the command that starts a fresh interpreter.
-        standing: limits and priority that every cell starts from.
     """
 
     def __init__(
@@ -62,14 +61,13 @@ class Supervisor:
         name: str,
         descendants: Descendants,
         bootstrap: list[str],
-        standing: Standing,
         grace: Mapping[str, float],
     ) -> None:
         self._control, self._descendants, self._bootstrap = control, descendants, bootstrap
-        self._standing = standing
+        self._state = ProcessState.now()
         self._grace_s, self._start_s, self._exit_s = grace["grace_s"], grace["start_s"], grace["exit_s"]
         self._folder = CellFolder(folder, name)
-        self._notice_imports()
+        self._data_bytes = linux.data_bytes()
         self._pipe: tuple[int, ReportPipe] | None = None
 
     def serve(self) -> None:
@@ -80,24 +78,19 @@ class Supervisor:
             for message in _messages(lines):
                 if "provide" in message:
                     provide(message["provide"])
-                    self._notice_imports()
+                    self._data_bytes = linux.data_bytes()
                     send(self._control, {})
                     continue
                 ended = self._run(dict(message["request"]), Limits(**message["limits"]))
-                ended.renew = not self._standing.restore()
+                ended.renew = not self._state.restore()
                 send(self._control, ended.as_dict())
                 # The client writes its record meanwhile, before it asks for the next cell.
                 self._folder.renew()
                 with contextlib.suppress(OSError):
                     self._prepare()
 
-    def _notice_imports(self) -> None:
-        """Measure what every cell starts with, and whether an import has started a thread."""
-        self._data_bytes = linux.data_bytes()
-        self._fork = linux.fork_alone if linux.has_one_thread() else os.fork
-
     def _prepare(self) -> tuple[int, ReportPipe]:
-        """The folder of the next cell, and its pipe: where it is read, and the cell's side.
+        """Return the folder of the next cell, and its pipe: where it is read, and the cell's side.
 
         Raises:
             OSError: one of them cannot be made.
@@ -122,7 +115,7 @@ class Supervisor:
         sys.stdout.flush()
         sys.stderr.flush()
         try:
-            pid = self._fork()
+            pid = os.fork()
         except OSError as error:
             os.close(reader)
             os.close(writer)
@@ -159,7 +152,7 @@ class Supervisor:
         finally:
             os.close(reader)
         if "setup" in ended.frames:
-            ended.stopped, ended.detail = StopReason.SETUP, ended.frames["setup"]
+            ended.stopped, ended.detail = StopReason.SETUP, str(ended.frames["setup"])
         ended.output_tail += tail_of(output)
         return ended
 
@@ -238,14 +231,14 @@ _code: tuple[tuple[Any, ...], CodeType] | None = None
 
 
 def _code_of(path: str) -> CodeType | None:
-    """The code of a case file, compiled here for its cells; None leaves it to the cell to say what is wrong with it.
+    """Return the code of a case file, compiled here for its cells; None leaves it to the cell to say what is wrong.
 
     The next cell is mostly of the same file.
     """
     global _code
     try:
-        found = os.stat(path)  # noqa: PTH116
-        key = (path, found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
+        status = os.stat(path)  # noqa: PTH116
+        key = (path, status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
         if _code is None or _code[0] != key:
             _code = (key, compile_file(path))
         return _code[1]
@@ -262,8 +255,8 @@ def _shorten(output: str) -> str:
     """Empty a file that has grown too long, and return its end."""
     with contextlib.suppress(OSError):
         # A check may have put a link to another file there.
-        found = os.lstat(output)
-        if found.st_size > MAX_OUTPUT_MIB << 20 and stat.S_ISREG(found.st_mode):
+        status = os.lstat(output)
+        if status.st_size > MAX_OUTPUT_MIB << 20 and stat.S_ISREG(status.st_mode):
             tail = tail_of(output)
             os.truncate(output, 0)
             return tail
@@ -271,7 +264,11 @@ def _shorten(output: str) -> str:
 
 
 def tail_of(path: str) -> str:
-    """The end of a file as text; empty if it cannot be read. Only regular files are."""
+    """Return the end of a file as text; empty if it cannot be read. Only regular files are.
+
+    Args:
+        path: of the file.
+    """
     try:
         if os.lstat(path).st_size == 0:
             return ""

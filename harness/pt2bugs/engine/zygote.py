@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from pt2bugs.engine import linux
-from pt2bugs.engine.check import GRAPHS, freeze, remember_originals
+from pt2bugs.engine.check import freeze, remember_originals
 from pt2bugs.engine.child import BODIES, body_of, prepare_cells
-from pt2bugs.engine.linux import Descendants, Standing
+from pt2bugs.engine.counts import COUNTS
+from pt2bugs.engine.linux import Descendants, ProcessState
 from pt2bugs.engine.messages import Nothing, Open, Opened, Settings, Started, ToZygote
 from pt2bugs.engine.observe import in_one_line
 from pt2bugs.engine.protocol import send
@@ -31,26 +32,33 @@ _POLL_S = 0.5
 
 
 def serve(control: socket.socket, folder: Path, bootstrap: list[str], *, namespace: bool) -> None:
-    """Prepare what every cell needs, say so, and answer requests until the client is gone."""
+    """Prepare what every cell needs, say so, and answer requests until the client is gone.
+
+    Args:
+        control: the connection to the client.
+        folder: of the run.
+        bootstrap: the command that starts a fresh interpreter.
+        namespace: whether this process is in a PID namespace of its own.
+    """
     requests = _Requests(control)
     settings = requests.first()
     if settings is None:
         return
     try:
-        facts = prepare(settings, folder)
+        warnings: list[str] = []
+        facts = prepare(settings, folder, warnings.append)
         for kind in BODIES:
             body_of(kind)
     except BaseException as error:
         traceback.print_exc()
         send(control, Started(failed=in_one_line(error)))
         return
-    GRAPHS.watch()
+    COUNTS.watch()
     remember_originals()
     prepare_cells()
     freeze()
-    linux.use_huge_pages()
-    standing = Standing.now()
-    send(control, Started(facts=facts.as_dict()))
+    state = ProcessState.now()
+    send(control, Started(facts=facts.as_dict(), warnings=warnings))
     supervisors: dict[int, int] = {}
     names: dict[str, int] = {}
     while True:
@@ -61,7 +69,6 @@ def serve(control: socket.socket, folder: Path, bootstrap: list[str], *, namespa
         if "provide" in message:
             provide(message["provide"])
             freeze()
-            linux.use_huge_pages()
             send(control, {})
         elif "open" in message:
             client = socket.socket(fileno=fds[0])
@@ -69,7 +76,7 @@ def serve(control: socket.socket, folder: Path, bootstrap: list[str], *, namespa
                 # The client has waited for its hello in vain.
                 os.kill(hung, signal.SIGKILL)
             try:
-                if not standing.restore():
+                if not state.restore():
                     raise OSError("a check has changed the limits of this process")  # noqa: TRY301
                 pid = linux.fork_into_namespace() if namespace else os.fork()
             except OSError as error:
@@ -80,10 +87,10 @@ def serve(control: socket.socket, folder: Path, bootstrap: list[str], *, namespa
                 for pidfd in supervisors.values():
                     os.close(pidfd)
                 control.close()
-                _become_supervisor(client, folder, message, bootstrap, standing, namespace=namespace)
+                _become_supervisor(client, folder, message, bootstrap, namespace=namespace)
             client.close()
             supervisors[pid] = watched if (watched := linux.open_pidfd(pid)) is not None else -1
-            names = {name: one for name, one in names.items() if one in supervisors} | {message["open"]: pid}
+            names = {name: known for name, known in names.items() if known in supervisors} | {message["open"]: pid}
             send(control, {})
 
 
@@ -92,7 +99,6 @@ def _become_supervisor(
     folder: Path,
     message: Open,
     bootstrap: list[str],
-    standing: Standing,
     *,
     namespace: bool,
 ) -> NoReturn:
@@ -104,7 +110,8 @@ def _become_supervisor(
         else:
             linux.adopt_orphans()
             descendants = Descendants(namespace=False)
-        Supervisor(client, folder, message["open"], descendants, bootstrap, standing, message["grace"]).serve()
+        linux.may_be_traced(False)
+        Supervisor(client, folder, message["open"], descendants, bootstrap, message["grace"]).serve()
         status = 0
     except BaseException:
         traceback.print_exc()
@@ -152,17 +159,20 @@ class _Requests:
         control.setblocking(True)
 
     def first(self) -> Settings | None:
-        """The settings, however late a busy client sends them; None when it is gone."""
-        found: Any = {}
-        while found == {}:
-            found, _ = self.next([])
-        settings: Settings | None = found
+        """Return the settings, however late a busy client sends them; None when it is gone."""
+        message: Any = {}
+        while message == {}:
+            message, _ = self.next([])
+        settings: Settings | None = message
         return settings
 
     def next(self, pidfds: list[int]) -> tuple[ToZygote | None, list[int]]:
-        """The next message; None when the client is gone.
+        """Return the next message; None when the client is gone.
 
         An empty one when a process of `pidfds` has ended, and now and then, so that one that was stopped is seen.
+
+        Args:
+            pidfds: descriptors of the supervisors.
         """
         data, fds = b"", list[int]()
         watched = [fd for fd in pidfds if fd >= 0]

@@ -23,7 +23,7 @@ class EnvironmentFailure(InputError):
 
 @dataclass(frozen=True)
 class Key:
-    """What makes two environments the same.
+    """Identity of an environment.
 
     `extras` are names of `envs.extras`, or words of `envs.packages` for further packages; `installs` says for each of
     those words what to install, where that is not the word itself.
@@ -37,6 +37,7 @@ class Key:
 
     @property
     def folder(self) -> str:
+        """The name of its folder."""
         parts = [f"torch-{self.torch}", f"py{self.python}", *map(folder_word, self.extras)]
         if self.index:
             parts.append(hashlib.sha256(self.index.encode()).hexdigest()[:8])
@@ -56,14 +57,18 @@ class Environment:
 
     @property
     def python(self) -> Path:
+        """Its interpreter."""
         return self.path / "bin" / "python"
 
 
 def companions(torch: str) -> tuple[str, ...]:
-    """What a release needs beside itself to compile anything.
+    """Return what a release needs beside itself to compile anything.
 
     torch up to 2.2 was built against numpy 1; Inductor imports setuptools up to 2.9, and torch up to 2.1
     what setuptools 70 removed from pkg_resources.
+
+    Args:
+        torch: the version.
     """
     version = Version(torch)
     return (
@@ -78,31 +83,40 @@ says so: "Python 3.11+ not yet supported for torch.compile")."""
 
 
 def compiles_on(torch: str, python: str) -> bool:
-    """Whether torch.compile of that release supports that Python minor version."""
+    """Return whether torch.compile of a release supports a Python.
+
+    Args:
+        torch: the version.
+        python: a minor version.
+    """
     for before, newest in _NEWEST_PYTHON:
         if Version(torch).release[:2] < before:
             return Version(python) <= Version(newest)
     return True
 
 
-def choose_python(release: Release, asked: str | None = None) -> str:
-    """The Python minor version for a release: the running one if it will do, else the newest that will.
+def choose_python(release: Release, wanted: str | None = None) -> str:
+    """Return the Python minor version for a release: the running one if it will do, else the newest that will.
 
     It will do if the release has a wheel for it and its torch.compile supports it.
 
+    Args:
+        release: of torch.
+        wanted: a minor version to take if there is a wheel for it.
+
     Raises:
-        EnvironmentFailure: the Python asked for has no wheel of that release.
+        EnvironmentFailure: the wanted Python has no wheel of that release.
     """
     running = f"{sys.version_info.major}.{sys.version_info.minor}"
     supported = [
         python for python in release.pythons if Version(python) >= Version("3.10") and compiles_on(str(release), python)
     ]
-    if asked is not None:
-        if asked not in release.pythons:
+    if wanted is not None:
+        if wanted not in release.pythons:
             raise EnvironmentFailure(
-                f"torch {release} has no wheel for Python {asked}; it has for {', '.join(release.pythons)}"
+                f"torch {release} has no wheel for Python {wanted}; it has for {', '.join(release.pythons)}"
             )
-        return asked
+        return wanted
     if running in supported:
         return running
     if not supported:

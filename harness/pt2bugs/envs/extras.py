@@ -4,19 +4,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
+from packaging.version import InvalidVersion, Version
+from pt2bugs.case.private import private_extras
 
 
 @dataclass(frozen=True)
 class Extra:
-    """`marks` are the distributions whose presence means that the extra is installed; `requirements`
-    what to install per range of torch releases, the first range that contains the release counts."""
+    """Packages beside torch.
 
-    marks: tuple[str, ...]
+    Attributes:
+        distributions: the extra is installed if one of them is.
+        requirements: what to install by range of torch releases; the first range that contains the release counts.
+    """
+
+    distributions: tuple[str, ...]
     requirements: tuple[tuple[SpecifierSet, tuple[str, ...]], ...]
 
     def requirements_for(self, torch: str) -> tuple[str, ...] | None:
-        """What to install beside that torch; None if the extra is not made for it."""
+        """Return what to install beside a torch; None if the extra is not made for it.
+
+        Args:
+            torch: its version.
+        """
         for specifiers, requirements in self.requirements:
             if specifiers.contains(torch, prereleases=True):
                 return requirements
@@ -25,7 +36,7 @@ class Extra:
 
 EXTRAS = {
     "turbine": Extra(
-        marks=("iree-turbine", "shark-turbine"),
+        distributions=("iree-turbine", "shark-turbine"),
         requirements=(
             (
                 SpecifierSet(">=2.3"),
@@ -40,16 +51,36 @@ EXTRAS = {
 }
 
 
+def known_extras() -> dict[str, Extra]:
+    """Return the extras by name, with those of the private corpora that were read."""
+    private = {
+        name: Extra(
+            tuple(Requirement(word).name for word in table["packages"] if "/" not in word),
+            ((SpecifierSet(table.get("torch", "")), tuple(table["packages"])),),
+        )
+        for name, table in private_extras().items()
+    }
+    return {**private, **EXTRAS}
+
+
 def installed_extras() -> tuple[str, ...]:
-    """The extras of the running interpreter, sorted."""
-    return tuple(sorted(name for name, extra in EXTRAS.items() if any(map(_is_installed, extra.marks))))
+    """Return the extras of the running interpreter, sorted."""
+    return tuple(sorted(name for name, extra in known_extras().items() if any(map(_version_of, extra.distributions))))
 
 
-def _is_installed(distribution: str) -> bool:
+def installed_torch() -> str:
+    """Return the public version of the installed torch, which is not imported; empty if there is none."""
+    try:
+        return Version(_version_of("torch")).public
+    except InvalidVersion:
+        return ""
+
+
+def _version_of(distribution: str) -> str:
+    """Return the version of an installed distribution; empty if it is not there."""
     from importlib import metadata  # a fifth of the start of `pt2bugs list`, which does not ask
 
     try:
-        metadata.version(distribution)
+        return metadata.version(distribution)
     except metadata.PackageNotFoundError:
-        return False
-    return True
+        return ""

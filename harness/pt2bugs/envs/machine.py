@@ -1,4 +1,4 @@
-"""Whether this machine can run the suite: what it takes, whether it is there, and what to do where it is not."""
+"""A look at this machine: what the suite takes, whether it is there, and what to do where it is not."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pt2bugs.engine.environment import cell_environment
 from pt2bugs.engine.folders import cache_home
 from pt2bugs.engine.linux import enter_namespace
 from pt2bugs.envs.size import format_size
+from pt2bugs.errors import install_command
 
 ENVIRONMENT_BYTES = 7 << 30
 """More than the largest environment that was measured: torch 2.10.0 with CUDA takes 6.8 GiB."""
@@ -20,7 +21,7 @@ PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that a run takes. `is_fine` None: it is not needed by everybody, or only to be known."""
+    """A thing that a run takes. `is_fine` None: it is not needed by everybody, or only to be known."""
 
     name: str
     is_fine: bool | None
@@ -29,11 +30,15 @@ class Finding:
 
 
 def findings(environ: Mapping[str, str]) -> Iterator[Finding]:
-    """What this machine has, one by one."""
+    """Yield what this machine has.
+
+    Args:
+        environ: the variables of cells.
+    """
     yield _compiler(environ)
     yield _namespaces()
     uv = _uv()
-    yield Finding("uv", True, uv) if uv else Finding("uv", False, "not installed", "pip install 'pt2bugs[run]'")
+    yield Finding("uv", True, uv) if uv else Finding("uv", False, "not installed", install_command("run"))
     yield _pythons(uv)
     yield _disk()
     yield _gpu()
@@ -54,7 +59,7 @@ def _compiler(environ: Mapping[str, str]) -> Finding:
 
 
 def _namespaces() -> Finding:
-    """Tried in a child: a process that has entered one cannot leave it."""
+    """Return whether namespaces are allowed. A child tries: a process that has entered one cannot leave it."""
     pid = os.fork()
     if pid == 0:
         try:
@@ -69,7 +74,7 @@ def _namespaces() -> Finding:
 
 
 def _uv() -> str:
-    """The first line of uv about itself; empty where it is not installed."""
+    """Return the first line of uv about itself; empty where it is not installed."""
     try:
         from uv import find_uv_bin
 
@@ -87,12 +92,16 @@ def _pythons(uv: str) -> Finding:
 
 
 def pythons_here() -> list[str]:
-    """The Pythons of this machine that uv finds, as minor versions; none where uv is not installed."""
-    return [one for one in PYTHONS if has_python(one)]
+    """Return the Pythons of this machine that uv finds, as minor versions; none where uv is not installed."""
+    return [version for version in PYTHONS if has_python(version)]
 
 
 def has_python(version: str) -> bool:
-    """Whether uv finds that Python on this machine. It starts what it finds, which can take a second."""
+    """Return whether uv finds a Python on this machine. It starts what it finds, which can take a second.
+
+    Args:
+        version: a minor version, as ``3.11``.
+    """
     try:
         from uv import find_uv_bin
 
@@ -122,7 +131,7 @@ def _gpu() -> Finding:
 
 
 def _first_line(command: list[str]) -> str:
-    """The first line that a program prints; empty if it fails."""
+    """Return the first line that a program prints; empty if it fails."""
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, timeout=30, errors="replace"

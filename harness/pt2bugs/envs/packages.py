@@ -14,9 +14,12 @@ _PLAIN = re.compile(r"[a-z0-9]+")
 
 
 def package_word(text: str) -> tuple[str, str]:
-    """The word that stands for a requirement or a path in keys and journals, and what uv gets for it.
+    """Return the word that stands for a requirement or a path in keys and journals, and what uv gets for it.
 
     A path becomes its last part and a digest of what is there: a wheel that was built again is another package.
+
+    Args:
+        text: of ``--with``.
 
     Raises:
         InputError: it is neither a requirement nor a file or folder.
@@ -32,7 +35,11 @@ def package_word(text: str) -> tuple[str, str]:
 
 
 def folder_word(word: str) -> str:
-    """The word as part of a folder's name."""
+    """Return a word as part of a folder's name.
+
+    Args:
+        word: for a package.
+    """
     if _PLAIN.fullmatch(word):
         return word
     name = re.split(r"[^A-Za-z0-9_.-]|-\d", word, maxsplit=1)[0][:40]

@@ -1,4 +1,4 @@
-"""Which torch releases exist, and which of them are meant by ``--torch``."""
+"""The torch releases that there are, and those that ``--torch`` means."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import date, datetime
 from functools import lru_cache
 from pathlib import Path
 
@@ -17,12 +18,13 @@ from packaging.tags import Tag, platform_tags
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 from pt2bugs.engine.folders import cache_home
-from pt2bugs.envs.nightlies import EXAMPLE, PREFIX, Nightlies, day_of, upcoming
 from pt2bugs.envs.sources import Sources, endpoint
 from pt2bugs.errors import InputError, NothingSelected
 
 FIRST = Version("2.0")
 """The first release with torch.compile."""
+NIGHTLY = "nightly:"
+EXAMPLE = f"{NIGHTLY}2026-01-01..2026-03-01"
 
 
 class ReleaseError(InputError):
@@ -45,7 +47,10 @@ class Release:
 
 
 def available_releases(source: Sources) -> list[Release]:
-    """Every torch release from 2.0 on that has a wheel for this platform, pre-releases too, in order.
+    """Return every torch release from 2.0 on that has a wheel for this platform, pre-releases too, in order.
+
+    Args:
+        source: of packages.
 
     Raises:
         ReleaseError: the index cannot be reached, or does not answer as an index does.
@@ -57,14 +62,18 @@ def available_releases(source: Sources) -> list[Release]:
         except (InvalidWheelFilename, InvalidVersion):
             continue
         if name == "torch" and version >= FIRST:
-            found = {minor for tag in tags if (minor := _python_of(tag))}
-            if found:
-                pythons.setdefault(Version(version.public), set()).update(found)
+            minor_versions = {minor for tag in tags if (minor := _python_of(tag))}
+            if minor_versions:
+                pythons.setdefault(Version(version.public), set()).update(minor_versions)
     return [Release(version, tuple(sorted(minors, key=Version))) for version, minors in sorted(pythons.items())]
 
 
 def known_releases(source: Sources, warn: Callable[[str], None]) -> list[Release]:
-    """As `available_releases`; without a network, what the index listed the last time it was asked.
+    """Return `available_releases`; without a network, what the index listed the last time it was asked.
+
+    Args:
+        source: of packages.
+        warn: told that the index cannot be asked.
 
     Raises:
         ReleaseError: the index cannot be asked, and never was.
@@ -72,7 +81,7 @@ def known_releases(source: Sources, warn: Callable[[str], None]) -> list[Release
     digest = hashlib.sha256(repr(source).encode()).hexdigest()[:16]
     memory = cache_home() / "releases" / f"{digest}.json"
     try:
-        found = available_releases(source)
+        releases = available_releases(source)
     except ReleaseError as error:
         try:
             known = json.loads(memory.read_text())
@@ -82,8 +91,8 @@ def known_releases(source: Sources, warn: Callable[[str], None]) -> list[Release
         return [Release(Version(version), tuple(pythons)) for version, pythons in known]
     with contextlib.suppress(OSError):
         memory.parent.mkdir(parents=True, exist_ok=True)
-        memory.write_text(json.dumps([[str(release), release.pythons] for release in found]))
-    return found
+        memory.write_text(json.dumps([[str(release), release.pythons] for release in releases]))
+    return releases
 
 
 @lru_cache
@@ -96,9 +105,9 @@ def _python_of(tag: Tag) -> str | None:
         return None
     if tag.interpreter == "py3":
         return f"{sys.version_info.major}.{sys.version_info.minor}"
-    found = re.fullmatch(r"cp3(\d+)", tag.interpreter)
+    cpython = re.fullmatch(r"cp3(\d+)", tag.interpreter)
     # Free-threaded builds (cp313t) are other environments, which nothing here asks for.
-    return f"3.{found[1]}" if found and not tag.abi.endswith("t") else None
+    return f"3.{cpython[1]}" if cpython and not tag.abi.endswith("t") else None
 
 
 def _index_filenames(endpoint: str) -> list[str]:
@@ -135,7 +144,11 @@ def _folder_filenames(links: Iterable[str]) -> list[str]:
 
 
 def minors(releases: Iterable[Release]) -> list[Release]:
-    """The newest patch of every 2.x minor release."""
+    """Return the newest patch of every 2.x minor release.
+
+    Args:
+        releases: that there are.
+    """
     newest: dict[tuple[int, int], Release] = {}
     for release in sorted(releases):
         if not release.version.is_prerelease:
@@ -150,9 +163,82 @@ class Newest:
     minor: tuple[int, ...] = ()
 
     def of(self, releases: Iterable[Release]) -> list[Release]:
-        """That release, alone; empty if there is none."""
+        """Return that release, alone; nothing if there is none.
+
+        Args:
+            releases: that there are.
+        """
         finals = (release for release in releases if not release.version.is_prerelease)
         return sorted(release for release in finals if release.version.release[: len(self.minor)] == self.minor)[-1:]
+
+
+@dataclass(frozen=True)
+class Nightlies:
+    """The nightly builds from `first` to `last`, both included. An index may lack any of the days."""
+
+    first: date
+    last: date
+
+    @classmethod
+    def parse(cls, spec: str) -> Nightlies:
+        """Return the days that a word means; one day alone is ``nightly:2026-01-01``.
+
+        Args:
+            spec: the word.
+
+        Raises:
+            ValueError: a date is none, or the last day is before the first; the message says which.
+        """
+        first, separator, last = spec.removeprefix(NIGHTLY).partition("..")
+        days = cls(_date(first), _date(last) if separator else _date(first))
+        if days.last < days.first:
+            raise ValueError(f"{days.last} is before {days.first}")
+        return days
+
+    def contains(self, version: Version) -> bool:
+        """Return whether a version is the build of one of these days.
+
+        Args:
+            version: of torch.
+        """
+        day = day_of(version)
+        return day is not None and self.first <= day <= self.last
+
+
+def upcoming(versions: Iterable[Version]) -> list[Version]:
+    """Return what ``next`` means: the newest nightly, and the release candidates of what is not released yet.
+
+    Args:
+        versions: that there are.
+    """
+    known = sorted(versions)
+    released = [version for version in known if not version.is_prerelease]
+    nightlies = [version for version in known if day_of(version) is not None]
+    newest = max(nightlies, key=lambda version: (day_of(version), version), default=None)
+    last = max(released, default=Version("0"))
+    candidates = [version for version in known if version.pre and version.dev is None and version > last]
+    return [*candidates, *([newest] if newest is not None and newest > last else [])]
+
+
+def day_of(version: Version) -> date | None:
+    """Return the day of a nightly build, which is the number of its development release: ``2.11.0.dev20260115``.
+
+    Args:
+        version: of torch.
+    """
+    if version.dev is None:
+        return None
+    try:
+        return datetime.strptime(str(version.dev), "%Y%m%d").date()
+    except ValueError:
+        return None
+
+
+def _date(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not a date as 2026-01-31") from None
 
 
 Request = Version | SpecifierSet | Nightlies | Newest | str
@@ -165,7 +251,11 @@ FORMS = (
 
 
 def parse_request(specs: Sequence[str], option: str = "--torch ") -> list[Request]:
-    """What the values of ``--torch`` ask for, in one of `FORMS`. `option` begins the error messages.
+    """Return what the values of ``--torch`` ask for, in one of `FORMS`.
+
+    Args:
+        specs: the values.
+        option: begins the error messages.
 
     Raises:
         ReleaseError: a value is none of these.
@@ -175,7 +265,7 @@ def parse_request(specs: Sequence[str], option: str = "--torch ") -> list[Reques
         if spec in ("minors", "all", "next"):
             parsed.append(spec)
             continue
-        if spec.startswith(PREFIX):
+        if spec.startswith(NIGHTLY):
             try:
                 parsed.append(Nightlies.parse(spec))
             except ValueError as error:
@@ -184,8 +274,8 @@ def parse_request(specs: Sequence[str], option: str = "--torch ") -> list[Reques
         if spec == "latest":
             parsed.append(Newest())
             continue
-        if found := re.fullmatch(r"(\d{1,6})\.(\d{1,6})", spec):
-            parsed.append(Newest((int(found[1]), int(found[2]))))
+        if minor := re.fullmatch(r"(\d{1,6})\.(\d{1,6})", spec):
+            parsed.append(Newest((int(minor[1]), int(minor[2]))))
             continue
         try:
             if spec.isdigit() or not spec.strip():
@@ -197,7 +287,10 @@ def parse_request(specs: Sequence[str], option: str = "--torch ") -> list[Reques
 
 
 def one_release_request(spec: str) -> Version | Newest:
-    """What a word that names one release asks for: ``2.9.1``, ``2.13`` (its newest patch) or ``latest``.
+    """Return what a word that names one release asks for: ``2.9.1``, ``2.13`` (its newest patch) or ``latest``.
+
+    Args:
+        spec: the word.
 
     Raises:
         ReleaseError: the word means several, or nothing.
@@ -209,7 +302,11 @@ def one_release_request(spec: str) -> Version | Newest:
 
 
 def one_release(spec: str, releases: Sequence[Release]) -> Release:
-    """The release of `releases` that a word means, as `one_release_request` reads it.
+    """Return the release of `releases` that a word means, as `one_release_request` reads it.
+
+    Args:
+        spec: the word.
+        releases: that there are.
 
     Raises:
         ReleaseError: the word means several, or none of these.
@@ -226,9 +323,14 @@ def _nightlies_there(releases: Sequence[Release]) -> str:
 
 
 def select_releases(specs: Sequence[str], releases: Sequence[Release], option: str = "--torch ") -> list[Release]:
-    """The releases that the values of ``--torch`` mean, in version order.
+    """Return the releases that the values of ``--torch`` mean, in version order.
 
     Pre-releases take part only when a value names them.
+
+    Args:
+        specs: the values.
+        releases: that there are.
+        option: begins the error messages.
 
     Raises:
         ReleaseError: a value does not parse, or matches no release.
@@ -238,26 +340,26 @@ def select_releases(specs: Sequence[str], releases: Sequence[Release], option: s
     finals = [release for release in releases if not release.version.is_prerelease]
     for spec, request in zip(specs, parse_request(specs, option), strict=True):
         if isinstance(request, Newest):
-            found = request.of(releases)
+            selected = request.of(releases)
         elif isinstance(request, str) and request == "next":
             versions = upcoming(release.version for release in releases)
-            found = [release for release in releases if release.version in versions]
-            if not found:
+            selected = [release for release in releases if release.version in versions]
+            if not selected:
                 raise NothingSelected(f"{option}next: there is nothing newer than the newest release")
         elif isinstance(request, str):
-            found = minors(releases) if request == "minors" else finals
+            selected = minors(releases) if request == "minors" else finals
         elif isinstance(request, Version):
-            found = [release for release in releases if release.version == Version(request.public)]
+            selected = [release for release in releases if release.version == Version(request.public)]
         elif isinstance(request, Nightlies):
-            found = [release for release in releases if request.contains(release.version)]
-            if not found:
+            selected = [release for release in releases if request.contains(release.version)]
+            if not selected:
                 raise ReleaseError(f"{option}{spec}: {_nightlies_there(releases)}")
         else:
-            names_one = any(Version(part.version.rstrip(".*")).is_prerelease for part in request)
-            pool = releases if names_one else finals
-            found = [release for release in pool if request.contains(release.version, prereleases=True)]
-        if not found:
+            names_prerelease = any(Version(part.version.rstrip(".*")).is_prerelease for part in request)
+            pool = releases if names_prerelease else finals
+            selected = [release for release in pool if request.contains(release.version, prereleases=True)]
+        if not selected:
             newest = f"; the newest is {finals[-1]}" if finals else ""
             raise ReleaseError(f"{option}{spec}: matches no torch release for this platform{newest}")
-        chosen.update(found)
+        chosen.update(selected)
     return sorted(chosen)

@@ -10,7 +10,11 @@ from pathlib import Path
 
 
 def stats(root: Path) -> Iterator[os.stat_result]:
-    """Of every file below a folder; links are not followed."""
+    """Yield the status of every file below a folder; links are not followed.
+
+    Args:
+        root: the folder.
+    """
     for folder, _, names in os.walk(root):
         for name in names:
             with contextlib.suppress(OSError):
@@ -18,7 +22,11 @@ def stats(root: Path) -> Iterator[os.stat_result]:
 
 
 def inodes(root: Path) -> Iterator[tuple[int, int]]:
-    """Inode and bytes on disk of every file below a folder."""
+    """Yield inode and bytes on disk of every file below a folder.
+
+    Args:
+        root: the folder.
+    """
     for stat in stats(root):
         yield stat.st_ino, stat.st_blocks * 512
 
@@ -27,19 +35,26 @@ _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def parse_size(text: str) -> int:
-    """Bytes in ``60G`` or ``500M``. A plain number has no meaning: 5 could be bytes or gigabytes.
+    """Return the bytes in ``60G`` or ``500M``. A plain number has no meaning: 5 could be bytes or gigabytes.
+
+    Args:
+        text: a number with its unit.
 
     Raises:
         ValueError: it is no size, or has no unit.
     """
-    found = re.fullmatch(r"(\d{1,12}(?:\.\d{1,6})?)\s*([KMGT])(?:i?B)?", text.strip(), re.IGNORECASE)
-    if not found:
+    matched = re.fullmatch(r"(\d{1,12}(?:\.\d{1,6})?)\s*([KMGT])(?:i?B)?", text.strip(), re.IGNORECASE)
+    if not matched:
         raise ValueError(f"{text!r} is not a size with its unit; write for example 60G or 500M")
-    return int(float(found[1]) * _UNITS[found[2].upper()])
+    return int(float(matched[1]) * _UNITS[matched[2].upper()])
 
 
 def format_size(size: int) -> str:
-    """Bytes for people: ``5.2 GiB``."""
+    """Return bytes for people: ``5.2 GiB``.
+
+    Args:
+        size: the bytes.
+    """
     value = float(size)
     for unit in ("B", "KiB", "MiB", "GiB"):
         if value < 1024 or unit == "GiB":

@@ -1,4 +1,4 @@
-"""Where packages come from: the user's uv or pip, unless named."""
+"""The sources of packages: those of the user's uv or pip, unless named."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from functools import lru_cache
 
 @dataclass(frozen=True)
 class Sources:
-    """Where packages come from. `index` None means the default of uv.
+    """Sources of packages. `index` None means the default of uv.
 
     `companions` is set where the user named `index`, which may have torch and little else, as the index of
     nightlies has: whatever is not there comes from this one; empty for the default of uv.
@@ -27,12 +27,13 @@ class Sources:
 
     @property
     def name(self) -> str:
-        """What tells environments of other builds apart; empty for what uv takes by default."""
+        """Return what tells environments of other builds apart; empty for what uv takes by default."""
         build = f"--torch-backend {self.torch_backend}" if self.torch_backend else ""
         return " ".join(part for part in (self.index, build) if part)
 
     @property
     def uv_arguments(self) -> list[str]:
+        """The same as options of uv."""
         arguments = [part for link in self.find_links for part in ("--find-links", link)]
         if self.torch_backend:
             arguments += ["--torch-backend", self.torch_backend]
@@ -45,10 +46,15 @@ class Sources:
 
 
 def sources(index: str | None = None, find_links: Sequence[str] = (), torch_backend: str | None = None) -> Sources:
-    """The package sources of the user's uv or pip, unless named.
+    """Return the package sources of the user's uv or pip, unless named.
 
     uv does not read pip's settings, so what pip is set up with is handed to it. Extra indexes of pip are
     left out: pip merges indexes, uv takes the first that has the package, and the two would disagree.
+
+    Args:
+        index: named by the user.
+        find_links: folders and pages named by the user; the others come behind them.
+        torch_backend: uv's word for the build of torch.
     """
     pip = _pip_settings()
     links = [*find_links, *_split(os.environ.get("UV_FIND_LINKS", "")), *pip.get("find-links", [])]
@@ -56,8 +62,8 @@ def sources(index: str | None = None, find_links: Sequence[str] = (), torch_back
     if not any(os.environ.get(name) for name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL")):
         default = next(iter(pip.get("index-url", [])), None)
     unique = tuple(dict.fromkeys(links))
-    found = Sources(default, unique) if index is None else Sources(index, unique, default or "")
-    return replace(found, torch_backend=torch_backend)
+    packages = Sources(default, unique) if index is None else Sources(index, unique, default or "")
+    return replace(packages, torch_backend=torch_backend)
 
 
 def _split(text: str) -> list[str]:
@@ -65,20 +71,20 @@ def _split(text: str) -> list[str]:
 
 
 def _pip_settings() -> dict[str, list[str]]:
-    """What pip's files and variables say; a variable overrides the files, as it does for pip."""
+    """Return what pip's files and variables say; a variable overrides the files, as it does for pip."""
     return _ask_pip(tuple(sorted(item for item in os.environ.items() if item[0].startswith("PIP_"))))
 
 
 @lru_cache
 def _ask_pip(variables: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
-    """Takes half a second, and several callers need it. `variables` are those that the answer depends on."""
+    """Return the same; it takes half a second. `variables` are those that the answer depends on."""
     command = [sys.executable, "-m", "pip", "config", "list"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     settings: dict[str, list[str]] = {}
     for line in done.stdout.splitlines():
         # Lines are `:env:.find-links='/a'` or `global.find-links='/a /b'`.
-        if found := re.fullmatch(r"[^=]*\.([\w-]+)='(.*)'", line.strip()):
-            settings.setdefault(found[1], []).extend(found[2].replace("\\n", " ").split())
+        if setting := re.fullmatch(r"[^=]*\.([\w-]+)='(.*)'", line.strip()):
+            settings.setdefault(setting[1], []).extend(setting[2].replace("\\n", " ").split())
     settings |= {
         name.removeprefix("PIP_").lower().replace("_", "-"): value.split() for name, value in variables if value
     }
@@ -86,7 +92,11 @@ def _ask_pip(variables: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
 
 
 def endpoint(source: Sources) -> str:
-    """The address of the index that answers for torch."""
+    """Return the address of the index that answers for torch.
+
+    Args:
+        source: of packages.
+    """
     from pypi_simple import PYPI_SIMPLE_ENDPOINT
 
     default = os.environ.get("UV_DEFAULT_INDEX") or os.environ.get("UV_INDEX_URL") or PYPI_SIMPLE_ENDPOINT

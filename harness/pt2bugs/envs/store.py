@@ -22,9 +22,10 @@ from typing import Any
 
 from pt2bugs.engine.folders import cache_home, remove_tree
 from pt2bugs.envs.environment import Environment, EnvironmentFailure, Key, companions
-from pt2bugs.envs.extras import EXTRAS
+from pt2bugs.envs.extras import known_extras
 from pt2bugs.envs.size import format_size, inodes, stats
 from pt2bugs.envs.sources import Sources
+from pt2bugs.errors import install_command
 from pt2bugs.files import FileError, write_text
 
 MARKER = "pt2bugs.json"
@@ -34,7 +35,13 @@ class Store:
     """The folder of all environments, with its uv cache."""
 
     def __init__(self, source: Sources, home: Path | None = None, budget: int | None = None) -> None:
-        """`budget` is how many bytes all environments may take together; None: half of the disk they are on."""
+        """Open the folder, which need not be there.
+
+        Args:
+            source: of packages.
+            home: the cache; None for the user's.
+            budget: how many bytes all environments may take together; None: half of the disk they are on.
+        """
         self.source = source
         self.home = (home or cache_home()) / "envs"
         self._budget = budget
@@ -43,15 +50,23 @@ class Store:
         self.uv_cache = Path(os.environ.get("UV_CACHE_DIR") or self.home.parent / "uv")
 
     def find(self, key: Key) -> Environment | None:
-        """The environment, if it is complete and its Python still there."""
-        found = Environment(key, self.home / key.folder)
+        """Return the environment, if it is complete and its Python still there.
+
+        Args:
+            key: of the environment.
+        """
+        environment = Environment(key, self.home / key.folder)
         # Its Python is a link to one that may have been uninstalled since.
-        return found if (found.path / MARKER).exists() and os.access(found.python, os.X_OK) else None
+        is_there = (environment.path / MARKER).exists() and os.access(environment.python, os.X_OK)
+        return environment if is_there else None
 
     def create(self, key: Key, log: Callable[[str], None] = lambda _: None, keep: Iterable[Key] = ()) -> Environment:
-        """The environment, made if it is not there; then others make room for it, as the budget asks.
+        """Return the environment, made if it is not there; then others make room for it, as the budget asks.
 
-        `keep` are environments that stay whatever the budget says.
+        Args:
+            key: of the environment.
+            log: told what is done.
+            keep: environments that stay whatever the budget says.
 
         Raises:
             EnvironmentFailure: it cannot be made.
@@ -59,12 +74,12 @@ class Store:
         try:
             self.home.mkdir(parents=True, exist_ok=True)
             with _locked(self.home / f"{key.folder}.lock"):
-                is_new = (found := self.find(key)) is None
-                if found is None:
+                is_new = (environment := self.find(key)) is None
+                if environment is None:
                     self._tell_budget(log)
                     log(f"installing {key}")
-                    found = self._install(key)
-                os.utime(found.path / MARKER)
+                    environment = self._install(key)
+                os.utime(environment.path / MARKER)
             # What the disk holds in all is at hand, and no less than what the environments take of it.
             if is_new and shutil.disk_usage(self.home).used > self.budget and self.total() > self.budget:
                 self.collect(self.budget, [key, *keep], log)
@@ -73,7 +88,7 @@ class Store:
         except OSError as error:
             raise EnvironmentFailure(f"{self.home}: {error.strerror or error}") from None
         else:
-            return found
+            return environment
 
     @property
     def budget(self) -> int:
@@ -99,13 +114,14 @@ class Store:
         environment = Environment(key, path)
         requirements = [f"torch=={key.torch}", *companions(key.torch)]
         for name in key.extras:
-            if name not in EXTRAS:
+            extra = known_extras().get(name)
+            if extra is None:
                 requirements.append(dict(key.installs).get(name, name))
                 continue
-            found = EXTRAS[name].requirements_for(key.torch)
-            if found is None:
+            packages = extra.requirements_for(key.torch)
+            if packages is None:
                 raise EnvironmentFailure(f"the extra {name!r} is not made for torch {key.torch}")
-            requirements += found
+            requirements += packages
         began = time.monotonic()
         try:
             # The running one exactly, not another patch release of it that uv may come upon first.
@@ -136,7 +152,7 @@ class Store:
         environ.pop("VIRTUAL_ENV", None)
         environ.setdefault("PYENV_VERSION", _pyenv_versions())
         # A session of its own: Ctrl-C is for us to handle, and must not look like a failure of uv.
-        self._installing = subprocess.Popen(
+        with subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", _END_WITH_PARENT, str(os.getpid()), _find_uv(), *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -144,8 +160,13 @@ class Store:
             text=True,
             env=environ,
             start_new_session=True,
-        )
-        _, stderr = self._installing.communicate()
+        ) as self._installing:
+            try:
+                _, stderr = self._installing.communicate()
+            except BaseException:
+                # Interrupted, it must not go on writing into a folder that the next run makes anew.
+                self._installing.kill()
+                raise
         status, self._installing = self._installing.returncode, None
         if status != 0:
             raise EnvironmentFailure(_uv_message(stderr) or f"uv ended with status {status}")
@@ -157,7 +178,11 @@ class Store:
 
     @contextlib.contextmanager
     def using(self, environment: Environment) -> Iterator[None]:
-        """Keep the environment from being removed while it is in use; any number may use it at once."""
+        """Keep the environment from being removed while it is in use; any number may use it at once.
+
+        Args:
+            environment: to keep.
+        """
         with (self.home / f"{environment.key.folder}.use").open("a") as file:
             fcntl.flock(file, fcntl.LOCK_SH)
             yield
@@ -184,28 +209,28 @@ class Store:
         return False
 
     def environments(self) -> Iterator[Environment]:
-        """Every complete environment, least recently used first."""
-        found = []
+        """Yield every complete environment, least recently used first."""
+        by_age = []
         for marker in self.home.glob(f"*/{MARKER}"):
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
                 key = _key_of(json.loads(marker.read_text()))
-                found.append((marker.stat().st_mtime, Environment(key, marker.parent)))
-        for _, environment in sorted(found, key=lambda pair: pair[0]):
+                by_age.append((marker.stat().st_mtime, Environment(key, marker.parent)))
+        for _, environment in sorted(by_age, key=lambda pair: pair[0]):
             yield environment
 
     def cost_of_one(self) -> tuple[int, float] | None:
-        """Bytes and seconds that making an environment has cost here, on average; None if none tells."""
-        found = []
+        """Return the bytes and seconds that an environment has cost here, on average; None if none tells."""
+        costs = []
         for marker in self.home.glob(f"*/{MARKER}"):
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
                 facts = json.loads(marker.read_text())
-                found.append((int(facts["bytes"]), float(facts["seconds"])))
-        if not found:
+                costs.append((int(facts["bytes"]), float(facts["seconds"])))
+        if not costs:
             return None
-        return sum(size for size, _ in found) // len(found), sum(seconds for _, seconds in found) / len(found)
+        return sum(size for size, _ in costs) // len(costs), sum(seconds for _, seconds in costs) / len(costs)
 
     def sizes(self) -> list[tuple[Environment, int, int]]:
-        """For each environment its bytes, and those of them that no other environment has too."""
+        """Return for each environment its bytes, and those of them that no other environment has too."""
         files = {environment: dict(inodes(environment.path)) for environment in self.environments()}
         owners = Counter(inode for sizes in files.values() for inode in sizes)
         return [
@@ -214,7 +239,7 @@ class Store:
         ]
 
     def total(self) -> int:
-        """Bytes of all environments and the uv cache together, each file counted once."""
+        """Return the bytes of all environments and the uv cache together, each file counted once."""
         roots = [self.home, *([self.uv_cache] if self.owns_cache else [])]
         sizes: dict[int, int] = {}
         for root in roots:
@@ -223,15 +248,23 @@ class Store:
 
     @property
     def owns_cache(self) -> bool:
-        """Whether the uv cache is ours to prune; one that the user named is not."""
+        """The uv cache is ours to prune, unless the user named it."""
         return not os.environ.get("UV_CACHE_DIR")
 
     def collect(
         self, budget: int, keep: Iterable[Key] = (), log: Callable[[str], None] = lambda _: None
     ) -> list[Environment]:
-        """Remove least recently used environments until everything fits the budget, in bytes.
+        """Remove least recently used environments until everything fits the budget.
 
-        Environments in use (locked) or in `keep` stay. Returns those removed.
+        Environments in use stay.
+
+        Args:
+            budget: in bytes.
+            keep: environments that stay, too.
+            log: told what is removed.
+
+        Returns:
+            Those that were removed.
         """
         removed: list[Environment] = []
         kept = set(keep)
@@ -249,11 +282,16 @@ class Store:
         return removed
 
     def to_remove(self, budget: int, keep: Iterable[Key] = ()) -> list[tuple[Environment, int]]:
-        """What `collect` would remove, and the bytes that each frees. Removes nothing."""
+        """Return what `collect` would remove, and the bytes that each frees. Removes nothing.
+
+        Args:
+            budget: in bytes.
+            keep: environments that stay.
+        """
         files = {environment: dict(inodes(environment.path)) for environment in self.environments()}
         owners = Counter(inode for sizes in files.values() for inode in sizes)
         left, kept = self.total(), set(keep)
-        found = []
+        removable = []
         for environment, sizes in files.items():
             if left <= budget:
                 break
@@ -262,8 +300,8 @@ class Store:
             owners.subtract(sizes.keys())
             freed = sum(size for inode, size in sizes.items() if owners[inode] == 0)
             left -= freed
-            found.append((environment, freed))
-        return found
+            removable.append((environment, freed))
+        return removable
 
     def _remove_unfinished(self) -> None:
         for path in self.home.glob("torch-*/"):
@@ -289,7 +327,7 @@ class Store:
 
 
 def _key_of(facts: Any) -> Key:
-    """The key of an environment, as its marker says it.
+    """Return the key of an environment, as its marker says it.
 
     Raises:
         KeyError, TypeError: the marker does not say it, or what it says cannot be.
@@ -328,7 +366,7 @@ def _locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
 
 
 def _find_uv() -> str:
-    """The program of uv.
+    """Return the program of uv.
 
     Raises:
         EnvironmentFailure: it is not installed.
@@ -338,20 +376,18 @@ def _find_uv() -> str:
 
         return find_uv_bin()
     except (ImportError, FileNotFoundError):
-        raise EnvironmentFailure(
-            "uv makes the environments, and is not installed: pip install 'pt2bugs[run]'"
-        ) from None
+        raise EnvironmentFailure(f"uv makes the environments, and is not installed: {install_command('run')}") from None
 
 
 def _pyenv_versions() -> str:
-    """All Pythons of pyenv, for its shims: uv tries the first on the path, and a shim of a version that is not
+    """Return all Pythons of pyenv, for its shims: uv tries the first on the path, and a shim of a version that is not
     switched on fails. Empty, which pyenv reads as unset, where there is no pyenv."""
     root = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
     return ":".join(sorted(path.name for path in root.glob("versions/3.[1-9][0-9]*")))
 
 
 def _uv_message(stderr: str) -> str:
-    """What uv said went wrong, on one line."""
+    """Return what uv said went wrong, on one line."""
     text = re.sub(r"\x1b\[[0-9;]*m", "", stderr)
     lines = [re.sub(r"^[\s×╰─▶│├error:]+", "", line).strip() for line in text.splitlines()]
     lines = [line for line in lines if line and not line.startswith(("Using ", "Creating ", "Activate ", "Resolved "))]

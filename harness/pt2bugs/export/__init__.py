@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from pt2bugs.case.model import Case
+from pt2bugs.results.journal import Record
 from pt2bugs.results.matrix import CellKey
-from pt2bugs.results.record import Record
 
 FORMATS = ("csv", "cells", "json", "junit", "hud", "parquet")
 
@@ -30,7 +30,11 @@ class ExportError(Exception):
 
 
 def render(name: str, selected: Selected) -> bytes:
-    """The whole file in one of `FORMATS`.
+    """Return the whole file.
+
+    Args:
+        name: one of `FORMATS`.
+        selected: what to export.
 
     Raises:
         ExportError: a package that the format needs is missing.

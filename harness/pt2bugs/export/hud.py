@@ -7,18 +7,24 @@ gives the right answer, else 0, and the words are in `extra_info`. A cell withou
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Any
 
-from pt2bugs.case.words import Verdict
+from pt2bugs.case.vocabulary import Verdict
 from pt2bugs.export import Selected
 from pt2bugs.export.json import one_per_line, records
 
 _NO_ANSWER = (Verdict.SKIP, Verdict.ERROR)
+_MACHINE = re.compile(r"x86_64|aarch64|arm64|ppc64le|s390x|riscv64|AMD64")
 
 
 def record_of(row: dict[str, Any]) -> dict[str, Any]:
-    """One record; every value of a map is a string, as the schema asks."""
+    """Return one record; every value of a map is a string, as the schema asks.
+
+    Args:
+        row: a cell as `json` has it.
+    """
     return {
         "timestamp": int(datetime.fromisoformat(row["started"].replace("Z", "+00:00")).timestamp()),
         "schema_version": "v3",
@@ -59,10 +65,14 @@ def record_of(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _runner(row: dict[str, Any]) -> dict[str, Any]:
-    about = {"type": row["device"], "extra_info": {"platform": row["platform"], "python": row["python"]}}
+    # test-infra's view takes the device from `name`, and "cpu" where that is empty; the architecture from `type`.
+    machine = _MACHINE.search(row["platform"])
+    architecture = machine[0] if machine else ""
+    about = {"name": row["device"], "extra_info": {"platform": row["platform"], "python": row["python"]}}
     if row["device"] == "cpu":
-        return {**about, "cpu_info": f"{row['device_name']} {row['cpu_capability']}".strip()}
-    return {**about, "cpu_info": row["cpu_capability"], "gpu_info": row["device_name"], "gpu_count": 1}
+        return {**about, "type": architecture, "cpu_info": f"{row['device_name']} {row['cpu_capability']}".strip()}
+    gpu = {"gpu_info": row["device_name"], "gpu_count": 1}
+    return {**about, "type": row["device_name"] or architecture, "cpu_info": row["cpu_capability"], **gpu}
 
 
 def render(selected: Selected) -> bytes:

@@ -1,4 +1,4 @@
-"""`json`: one object per cell, all keys of the journal and what the case says of itself (docs/exports.md)."""
+"""`json`: one object per cell, with all keys of the journal and the facts of its case (docs/reference/exports.md)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pt2bugs.export import Selected
-from pt2bugs.results.tables import sorted_keys
+from pt2bugs.results.matrix import sorted_keys
 
 
 def records(selected: Selected) -> Iterator[dict[str, Any]]:
-    """The newest line of every cell in the order of `cells.csv`, `release` being the public torch version."""
+    """Yield the newest line of every cell in the order of `cells.csv`; `release` is the public torch version.
+
+    Args:
+        selected: what to export.
+    """
     for key in sorted_keys(selected.lines):
         record = selected.lines[key]
         case = selected.cases.get(record["case"])
@@ -24,7 +28,11 @@ def records(selected: Selected) -> Iterator[dict[str, Any]]:
 
 
 def one_per_line(rows: Iterable[dict[str, Any]]) -> bytes:
-    """A JSON array with one object per line: for diffs, and a fifth of the time that indenting takes."""
+    """Return a JSON array with one object per line: for diffs, and a fifth of the time that indenting takes.
+
+    Args:
+        rows: the objects.
+    """
     lines = (json.dumps(row, ensure_ascii=False).encode() for row in rows)
     return b"[\n" + b",\n".join(lines) + b"\n]\n"
 

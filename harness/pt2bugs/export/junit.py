@@ -1,7 +1,7 @@
 """`junit`: JUnit XML, a test suite per release. Documented failures are skipped with the reason.
 
-There is no one schema: what is written is valid by the strict one that Ant's report is described with (every
-attribute and the empty output elements are there for it) and by that of Jenkins.
+JUnit XML has no single schema. The file is valid by the strict one of Ant's reports, which asks for every attribute and
+for the empty output elements, and by that of Jenkins.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from itertools import groupby
 from typing import Any
 
 from pt2bugs.case.observation import Observation
-from pt2bugs.case.words import FAILURES, Verdict
+from pt2bugs.case.vocabulary import FAILURES, Verdict
 from pt2bugs.export import Selected
 from pt2bugs.export.json import records
-from pt2bugs.results.tables import version_key
+from pt2bugs.results.matrix import version_key
 
 _SKIPPED = (Verdict.XFAIL, Verdict.SKIP)
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 cannot hold, not even escaped."""
+"""Characters that XML 1.0 cannot hold, not even escaped."""
 
 
 def render(selected: Selected) -> bytes:
@@ -37,7 +37,7 @@ def _suite(row: dict[str, Any]) -> tuple[Any, str]:
 
 
 def _xml(text: str) -> str:
-    return _NOT_XML.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return _NOT_XML.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def _add_suite(root: ET.Element, number: int, name: str, rows: list[dict[str, Any]]) -> None:

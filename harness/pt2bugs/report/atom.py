@@ -22,7 +22,14 @@ class Entry:
 
 
 def atom(title: str, id: str, name: str, entries: Sequence[Entry]) -> str:
-    """A whole feed; `name` is that of its file."""
+    """Return a whole feed.
+
+    Args:
+        title: the title of the feed.
+        id: names the feed.
+        name: the name of its file.
+        entries: the newest first.
+    """
     ET.register_namespace("", NAMESPACE)
     root = ET.Element(f"{{{NAMESPACE}}}feed")
     _add(root, "title", title)
@@ -30,13 +37,13 @@ def atom(title: str, id: str, name: str, entries: Sequence[Entry]) -> str:
     _add(root, "updated", max((entry.updated for entry in entries), default=NEVER))
     _add(root, "link", href=name, rel="self")
     _add(_add(root, "author"), "name", "pt2bugs")
-    for one in entries:
+    for content in entries:
         entry = _add(root, "entry")
-        _add(entry, "title", one.title)
-        _add(entry, "id", one.id)
-        _add(entry, "updated", one.updated)
-        _add(entry, "link", href=one.href)
-        _add(entry, "summary", one.summary)
+        _add(entry, "title", content.title)
+        _add(entry, "id", content.id)
+        _add(entry, "updated", content.updated)
+        _add(entry, "link", href=content.href)
+        _add(entry, "summary", content.summary)
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 

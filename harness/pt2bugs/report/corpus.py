@@ -1,22 +1,27 @@
-"""The corpus as a Markdown page: what is in it and how much of it was measured, how long bugs live, every case."""
+"""The corpus as a Markdown page: its numbers, the areas that it covers, how long bugs live, and every case."""
 
 from __future__ import annotations
 
+import re
+import statistics
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import jinja2
 
-from pt2bugs.bisect.search import Search, State
+from pt2bugs.case.cells import cells_of
+from pt2bugs.case.corpus import roots_of
+from pt2bugs.case.header import decode, find_block
 from pt2bugs.case.model import Case
-from pt2bugs.case.words import COMPONENTS, SYMPTOMS
-from pt2bugs.report.areas import ENOUGH, cases_by_area
-from pt2bugs.report.census import Census, by_area
-from pt2bugs.report.history import History
-from pt2bugs.results.tables import version_key
+from pt2bugs.case.private import private_components
+from pt2bugs.case.vocabulary import COMPONENTS, SYMPTOMS, Verdict
+from pt2bugs.report.markdown import escape, link
+from pt2bugs.report.trends import Trends
+from pt2bugs.results.history import History, Life, State, in_version_order
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -30,42 +35,58 @@ LEFT_OUT = "left_out.toml"
 
 
 def corpus_page(cases: Sequence[Case], rows: Sequence[History], roots: Iterable[Path]) -> str:
-    """`rows` as made by `pt2bugs.report.history.histories`."""
+    """Return the page.
+
+    Args:
+        cases: the corpus.
+        rows: its histories.
+        roots: the folders of the corpus, which may hold `ABOUT` and `LEFT_OUT`.
+    """
     roots = list(roots)
+    components = (*COMPONENTS, *private_components())
     census = Census(cases, rows)
     of_case: dict[str, list[History]] = {}
     for row in rows:
         of_case.setdefault(row.cell.case.id, []).append(row)
     lives = [
         {"case": case, "life": _describe_life(case, of_case.get(case.id, []), census)}
-        for case in sorted(cases, key=lambda case: (COMPONENTS.index(case.component), case.id))
+        for case in sorted(cases, key=lambda case: (components.index(case.component), case.id))
     ]
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("pt2bugs.report"), trim_blocks=True, lstrip_blocks=True, autoescape=False
     )
+    environment.filters["escape_markdown"] = escape
     counts = Counter((case.component, case.symptom) for case in cases)
     return environment.get_template("corpus.md.j2").render(
         rows=lives,
         cases=cases,
-        components=[name for name in COMPONENTS if any(case.component == name for case in cases)],
+        components=[name for name in components if any(case.component == name for case in cases)],
         symptoms=SYMPTOMS,
         counts=counts,
         census=census,
-        areas=by_area(cases_by_area(cases), census),
+        areas=[
+            (
+                area,
+                len(of_area),
+                sum(case.id in census.seen_failing for case in of_area),
+                sum(case in census.gpu_cases for case in of_area),
+            )
+            for area, of_area in cases_by_area(cases)
+        ],
         enough=ENOUGH,
         about=_about(roots),
         left_out=_left_out(roots),
-        cell=lambda text: text.replace("|", "\\|").replace("\n", " "),
+        link=link,
     )
 
 
 def _describe_life(case: Case, rows: Sequence[History], census: Census) -> str:
     if case.guard:
-        return f"guard: {life(rows)}"
+        return f"guard: {Life.of(rows).sentence if rows else 'not measured'}"
     if not rows:
         devices = [device for device in case.devices if case.id not in census.measured_devices.get(device, ())]
         return f"not measured on {', '.join(devices)}"
-    return life(rows)
+    return Life.of(rows).sentence
 
 
 def _about(roots: Iterable[Path]) -> str:
@@ -73,29 +94,173 @@ def _about(roots: Iterable[Path]) -> str:
     return "\n\n".join(path.read_text(encoding="utf-8").strip() for path in paths if path.is_file())
 
 
-def life(rows: Iterable[History]) -> str:
-    """Where a case's checks begin and cease to show the bug, as measured: ``2.5.1 to 2.9.1: ..., fixed in 2.10.0``."""
-    rows = list(rows)
-    if not rows:
-        return "not measured"
-    stretches = {stretch for row in rows for stretch in _stretches(row.search)}
-    in_order = sorted(stretches, key=lambda text: (version_key(text.split(" ")[0]), text))
-    return "; ".join(in_order) or "passes wherever measured"
-
-
-def _stretches(search: Search[str]) -> Iterator[str]:
-    runs = [(state, list(run)) for state, run in groupby(search.decided(), key=lambda one: search.states[one])]
-    for number, (state, run) in enumerate(runs):
-        if state is State.BUG:
-            born = f"introduced after {runs[number - 1][1][-1]}" if number else "there from the first"
-            gone = f"fixed in {runs[number + 1][1][0]}" if number + 1 < len(runs) else "not fixed yet"
-            yield f"{run[0]} to {run[-1]}: {born}, {gone}"
-
-
 def _left_out(roots: Iterable[Path]) -> list[tuple[str, dict[str, str]]]:
-    found: dict[str, dict[str, str]] = {}
-    for root in roots:
-        path = root / LEFT_OUT
-        if path.is_file():
-            found |= tomllib.loads(path.read_text(encoding="utf-8"))
-    return sorted(found.items())
+    paths = [path for root in roots if (path := root / LEFT_OUT).is_file()]
+    cases = {id_: facts for path in paths for id_, facts in tomllib.loads(path.read_text(encoding="utf-8")).items()}
+    return sorted(cases.items())
+
+
+# --- numbers ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Census:
+    """Numbers of a corpus by its cases and their histories."""
+
+    cases: Sequence[Case]
+    rows: Sequence[History]
+
+    @cached_property
+    def releases(self) -> list[str]:
+        """The releases that were measured, in version order."""
+        return in_version_order({release for row in self.rows for release in row.findings})
+
+    @cached_property
+    def cells_by_release(self) -> list[tuple[str, int, int]]:
+        """Of each release the cells that gave an answer on the CPU, and those that were skipped."""
+        answers: Counter[str] = Counter()
+        skips: Counter[str] = Counter()
+        for row in self.rows:
+            for release, finding in row.findings.items():
+                if row.cell.device == "cpu" and finding.verdict != Verdict.ERROR:
+                    (skips if finding.verdict == Verdict.SKIP else answers)[release] += 1
+        return [(release, answers[release], skips[release]) for release in self.releases]
+
+    @cached_property
+    def cpu_cells(self) -> int:
+        """The number of cells that each release has on the CPU."""
+        return sum(1 for case in self.cases for cell in cells_of(case, ("cpu",)) if cell.device == "cpu")
+
+    @cached_property
+    def guards(self) -> list[Case]:
+        return [case for case in self.cases if case.guard]
+
+    @cached_property
+    def gpu_cases(self) -> list[Case]:
+        """Cases that make no sense on the CPU."""
+        return [case for case in self.cases if "cpu" not in case.devices]
+
+    @cached_property
+    def also_cuda(self) -> list[Case]:
+        return [case for case in self.cases if {"cpu", "cuda"} <= set(case.devices)]
+
+    @cached_property
+    def measured_devices(self) -> dict[str, set[str]]:
+        """Ids of the cases that were measured on each device."""
+        devices: dict[str, set[str]] = {}
+        for row in self.rows:
+            if any(finding.verdict != Verdict.ERROR for finding in row.findings.values()):
+                devices.setdefault(row.cell.device, set()).add(row.cell.case.id)
+        return devices
+
+    @cached_property
+    def seen_failing(self) -> set[str]:
+        """Ids of the cases, guards aside, that a release was seen to fail as documented."""
+        return {row.cell.case.id for row in self.rows if not row.cell.case.guard and State.BUG in row.states.values()}
+
+    @cached_property
+    def distinct_bugs(self) -> int:
+        """Bugs seen failing: cases that name each other as `same-fix` are one."""
+        roots = roots_of(self.cases)
+        return len({roots[id_] for id_ in self.seen_failing})
+
+    @cached_property
+    def same_fixes(self) -> list[Case]:
+        """Cases that have their root in common with another one."""
+        return [case for case in self.cases if case.same_fix]
+
+    @cached_property
+    def unseen(self) -> list[Case]:
+        """Cases for the CPU that are no guards and were not seen failing yet."""
+        left = (case for case in self.cases if not case.guard and "cpu" in case.devices)
+        return [case for case in left if case.id not in self.seen_failing]
+
+    @cached_property
+    def outcomes(self) -> list[tuple[str, int]]:
+        """The outcomes that entries document, the most frequent first; a case may have several."""
+        ways = Counter(way for case in self.cases for way in {str(b.outcome) for b in case.bugs if not b.blocked})
+        return ways.most_common()
+
+    @cached_property
+    def trends(self) -> Trends:
+        """The lives of the bugs on the CPU."""
+        return Trends.of([row for row in self.rows if row.cell.device == "cpu"], self.releases)
+
+    @cached_property
+    def lives(self) -> dict[str, object]:
+        """Counts of bugs by their lives, and the median of the minor releases that had a bug which is gone."""
+        lives = [life for life in self.trends.lives if life.open_in]
+        first = self.releases[0] if self.releases else ""
+        gone = [life for life in lives if not life.is_open]
+        spans = [len({_minor(release) for release in life.open_in}) for life in gone]
+        return {
+            "seen": len(lives),
+            "open": len(lives) - len(gone),
+            "gone": len(gone),
+            "from_first": sum(not life.introduced for life in lives),
+            "came": sum(bool(life.introduced) for life in lives),
+            "came_back": sum(len(life.introduced) > 1 or len(life.fixed) > 1 for life in lives),
+            "median": f"{statistics.median(spans):g}" if spans else "",
+            "spans": sorted(Counter(spans).items()),
+            "first": first,
+        }
+
+
+def _minor(release: str) -> str:
+    return ".".join(release.split(".")[:2])
+
+
+# --- areas ------------------------------------------------------------------------------------------
+
+ENOUGH = 3
+"""Cases that cover an area; the page names areas with fewer."""
+
+
+@dataclass(frozen=True)
+class Area:
+    """An area of the compiler; `areas.toml` says which cases belong to it."""
+
+    name: str
+    labels: Sequence[str] = ()
+    components: Sequence[str] = ()
+    symptoms: Sequence[str] = ()
+    uses: str = ""
+    also_uses: str = ""
+
+    def has(self, case: Case, program: str) -> bool:
+        """Return whether a case belongs to the area.
+
+        Args:
+            case: the case.
+            program: its file without the header and the docstring.
+        """
+        return (
+            bool(set(self.labels) & set(case.labels))
+            or case.component in self.components
+            or case.symptom in self.symptoms
+            or bool(self.uses and re.search(self.uses, program) and re.search(self.also_uses, program))
+        )
+
+
+@lru_cache
+def known_areas() -> list[Area]:
+    """Return all areas, in the order of `areas.toml`."""
+    tables = tomllib.loads(Path(__file__).with_name("areas.toml").read_text(encoding="utf-8"))["area"]
+    return [Area(**{key.replace("-", "_"): value for key, value in table.items()}) for table in tables]
+
+
+def cases_by_area(cases: Sequence[Case]) -> list[tuple[Area, list[Case]]]:
+    """Return the cases of each area; a case may be of several, or of none.
+
+    Args:
+        cases: the corpus.
+    """
+    programs = {case.id: _program_of(case) for case in cases}
+    return [(area, [case for case in cases if area.has(case, programs[case.id])]) for area in known_areas()]
+
+
+def _program_of(case: Case) -> str:
+    text = decode(case.path.read_bytes())
+    block = find_block(text)
+    program = block.program if block else text
+    return re.sub(r'\A\s*(""".*?"""|\'\'\'.*?\'\'\')', "", program, flags=re.DOTALL)

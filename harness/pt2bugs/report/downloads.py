@@ -1,17 +1,17 @@
-"""What can be taken from the site: tables, the headers, the lives of the bugs, and a feed of the releases."""
+"""The files to take from the site: tables, headers, lives of bugs, and a feed of the releases."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 
-from pt2bugs.bisect.compare import Difference
+from pt2bugs.bisect.compare import Change, Comparison
 from pt2bugs.case.model import Case
 from pt2bugs.report.atom import NEVER, Entry, atom
-from pt2bugs.report.history import History
 from pt2bugs.report.trends import Trends
+from pt2bugs.results.history import History
+from pt2bugs.results.journal import Record
 from pt2bugs.results.matrix import CellKey, cell_key
-from pt2bugs.results.record import Record
 from pt2bugs.results.tables import cells_table, csv_text, matrix_table
 
 FILES = {
@@ -23,11 +23,17 @@ FILES = {
 
 
 def data_files(cases: Sequence[Case], histories: Sequence[History], trends: Trends) -> dict[str, str]:
-    """The files by their path from the top of the site."""
+    """Return the files by their path from the top of the site.
+
+    Args:
+        cases: the cases that the site shows.
+        histories: their rows.
+        trends: the lives of their bugs.
+    """
     lines: dict[CellKey, Record] = {}
     for history in histories:
-        for matrix_cell in history.matrix_cells.values():
-            lines |= {cell_key(record): record for record in (matrix_cell.record, *matrix_cell.others)}
+        for finding in history.findings.values():
+            lines |= {cell_key(record): record for record in (finding.record, *finding.others)}
     cells = cells_table(lines)
     lives = [
         {
@@ -53,36 +59,34 @@ def data_files(cases: Sequence[Case], histories: Sequence[History], trends: Tren
     }
 
 
-def feed(
-    releases: Sequence[str], changes: Sequence[Sequence[Difference]], histories: Sequence[History], repository: str
-) -> str:
-    """An Atom feed with an entry for each release against the one before it, the newest first.
+def feed(comparisons: Sequence[Comparison], histories: Sequence[History]) -> str:
+    """Return an Atom feed with an entry for each release against the one before it, the newest first.
 
-    `changes` are the differences that each of `releases` but the first made, in the same order.
+    Args:
+        comparisons: of neighbouring releases, the oldest first.
+        histories: say when a release was measured.
     """
     entries = []
-    for before, after, differences in reversed(list(zip(releases, releases[1:], changes, strict=False))):
-        counts: dict[str, int] = {}
-        for one in differences:
-            counts[str(one.change)] = counts.get(str(one.change), 0) + 1
-        names = [name for name in ("broken", "different failure", "fixed") if name in counts]
-        told = ", ".join(f"{counts[name]} {name}" for name in names)
-        changed = [one for one in differences if str(one.change) in ("broken", "fixed")]
-        lines = [f"{one.change}: {one.cell.case.id} {one.cell.case.title}" for one in changed]
+    for comparison in reversed(comparisons):
+        before, after = comparison.before, comparison.after
+        counts = {change: len(comparison.of(change)) for change in (Change.BROKEN, Change.DIFFERENT, Change.FIXED)}
+        told = ", ".join(f"{count} {change}" for change, count in counts.items() if count)
+        changed = [part for part in comparison.differences if part.change in (Change.BROKEN, Change.FIXED)]
+        lines = [f"{part.change}: {part.cell.case.id} {part.cell.case.title}" for part in changed]
         entries.append(
             Entry(
-                id=f"{repository}#torch-{after}",
+                id=f"urn:pt2bugs:torch-{after}",
                 title=f"torch {after}: {told or 'no change'}",
                 updated=_measured(after, histories),
                 href=f"compare.html?a={before}&b={after}",
                 summary="\n".join(dict.fromkeys(lines)) or f"No change against torch {before}.",
             )
         )
-    return atom("pt2bugs: what torch releases change", f"{repository}#releases", "feed.xml", entries)
+    return atom("pt2bugs: what torch releases change", "urn:pt2bugs:releases", "feed.xml", entries)
 
 
 def _measured(release: str, histories: Sequence[History]) -> str:
     return max(
-        (matrix_cell.record["started"] for one in histories if (matrix_cell := one.matrix_cells.get(release))),
+        (finding.record["started"] for row in histories if (finding := row.findings.get(release))),
         default=NEVER,
     )

@@ -1,4 +1,4 @@
-"""Text of cases and failures as Markdown: none of it becomes markup, a link or a row of a table."""
+"""The only writer of Markdown. Text of cases and failures never becomes markup, a mention or a row of a table."""
 
 from __future__ import annotations
 
@@ -7,22 +7,80 @@ from collections.abc import Iterable, Sequence
 
 from pt2bugs.case.model import Case
 
-_ESCAPES = {ord(sign): f"\\{sign}" for sign in "\\`*_[]|~"} | {ord(sign): f"&#{ord(sign)};" for sign in "&<@#"}
-"""`@` and `#` would name somebody, or an issue of another repository; a backslash does not keep them from it."""
+_ESCAPES = {ord(sign): f"\\{sign}" for sign in "\\`*[]|~"} | {ord(sign): f"&#{ord(sign)};" for sign in "&<@#$"}
+"""GitHub reads `\\@name` and `\\#1` as a mention and a reference all the same, and `\\$` as the begin of a formula."""
+_UNDERSCORE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
+"""An underscore within a word is no emphasis."""
+_BLOCK_BEGIN = re.compile(r"^(\d{0,9})([>=]|[-+.)](?=\s|-*$))")
+"""What makes a line an item of a list, a quotation or a heading."""
+_PIPE = re.compile(r"(?<!\\)\|")
 
 
-def inline(text: str) -> str:
-    """Text on one line, to stand anywhere in Markdown."""
-    return " ".join(text.split()).translate(_ESCAPES)
+def escape(text: str) -> str:
+    """Return text as Markdown on one line, to stand anywhere but in a code span.
+
+    Args:
+        text: any text; line breaks become spaces.
+    """
+    escaped = _UNDERSCORE.sub(r"\_", " ".join(text.split()).translate(_ESCAPES))
+    return _BLOCK_BEGIN.sub(r"\1\\\2", escaped)
 
 
-def link(case: Case) -> str:
-    """A case's id, with its issue behind it."""
-    target = re.sub(r"[()\s<>|]", lambda found: f"%{ord(found[0]):02X}", case.issue)
-    return f"[{inline(case.id)}]({target})" if case.issue else inline(case.id)
+def code(text: str) -> str:
+    """Return text as a code span on one line, whatever backticks it has.
+
+    Args:
+        text: any text; line breaks become spaces. Empty text gives no span.
+    """
+    line = " ".join(text.split())
+    if not line:
+        return ""
+    ticks = "`" * (_longest_run(line) + 1)
+    pad = " " if "`" in (line[0], line[-1]) else ""
+    return f"{ticks}{pad}{line}{pad}{ticks}"
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """The lines of a table; its cells are Markdown already."""
+def code_block(text: str, language: str = "") -> str:
+    """Return text between fences that are longer than any run of backticks in it.
+
+    Args:
+        text: any text; it is kept as it is, but for line breaks around it.
+        language: what highlights it, as ``python``.
+    """
+    fence = "`" * max(3, _longest_run(text) + 1)
+    body = text.strip("\n")
+    return f"{fence}{language}\n{body}\n{fence}"
+
+
+def link(text: str, address: str) -> str:
+    """Return a link; without an address the text alone.
+
+    Args:
+        text: any text.
+        address: where it leads; what would end the address is percent-encoded.
+    """
+    target = re.sub(r"[()\s<>|`\\]", lambda sign: f"%{ord(sign[0]):02X}", address)
+    return f"[{escape(text)}]({target})" if address else escape(text)
+
+
+def case_link(case: Case) -> str:
+    """Return a case's id as a link to its issue."""
+    return link(case.id, case.issue)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table.
+
+    Args:
+        head: the titles of the columns.
+        rows: cells that are Markdown already, on one line each.
+    """
     lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
-    return [*lines, *(f"| {' | '.join(row)} |" for row in rows)]
+    # A pipe ends a cell also within a code span, where `code` has left it as it is.
+    cells = ([_PIPE.sub(r"\|", cell) for cell in row] for row in rows)
+    lines += [f"| {' | '.join(row)} |" for row in cells]
+    return "\n".join(lines)
+
+
+def _longest_run(text: str) -> int:
+    return max((len(run) for run in re.findall("`+", text)), default=0)

@@ -1,4 +1,4 @@
-"""What the journal says since a day that it did not say before: what broke and what was fixed, release by release."""
+"""News: the changes that the journal shows since a day and did not show before, release by release."""
 
 from __future__ import annotations
 
@@ -9,24 +9,21 @@ from itertools import pairwise
 from typing import Any
 
 from pt2bugs.bisect.compare import Change, Difference, Health, health_of
-from pt2bugs.bisect.evidence import Evidence
-from pt2bugs.bisect.search import Transition
 from pt2bugs.case.model import Case
 from pt2bugs.report.atom import Entry, atom
-from pt2bugs.report.history import History
-from pt2bugs.report.markdown import inline, link
-from pt2bugs.report.site import REPOSITORY, commits_between, label
-from pt2bugs.results.matrix import cell_key, public_or_empty
-from pt2bugs.results.record import Record
-from pt2bugs.results.tables import version_key
+from pt2bugs.report.markdown import case_link, code, escape, link
+from pt2bugs.report.site import commits_between, label
+from pt2bugs.results.history import Histories, History, Transition
+from pt2bugs.results.journal import Record
+from pt2bugs.results.matrix import cell_key, public_or_empty, version_key
 
 CHANGES = (Change.BROKEN, Change.DIFFERENT, Change.FIXED)
-"""What is news, worst first."""
+"""Changes that are news, worst first."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """What a check does in a release, against the release before it that could say."""
+    """A check in a release, against the release before it that can say."""
 
     history: History
     before: str
@@ -42,7 +39,7 @@ class Step:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Names the fact, whichever release before it showed it."""
+        """The same for the same change in the same release, whichever release it is held against."""
         return (*self.history.cell.key, self.history.extras, self.after, self.change)
 
     @property
@@ -51,13 +48,14 @@ class Step:
         return commits_between(self.history, Transition(self.before, self.after, self.change is not Change.FIXED))
 
     def as_dict(self) -> dict[str, Any]:
+        """Return the step for machines."""
         releases = {"release_before": self.before, "release_after": self.after}
         return {**self.difference.as_dict(), "extras": self.history.extras, **releases, "commits": self.commits}
 
 
 @dataclass(frozen=True)
 class ReleaseNews:
-    """A release measured since the day: `steps` are the changes that are new, `checks` how many have an answer there.
+    """A release measured since the day: `steps` are its new changes, `checks` the number of checks with an answer.
 
     `is_new` if nothing was measured of it before; `measured` is when its newest line was begun.
     """
@@ -69,15 +67,21 @@ class ReleaseNews:
     steps: Sequence[Step]
 
     def of(self, change: Change) -> list[Step]:
+        """Return the steps with a change.
+
+        Args:
+            change: one of `CHANGES`.
+        """
         return [step for step in self.steps if step.change is change]
 
     @property
     def told(self) -> str:
-        """How many checks changed, in words."""
-        parts = [f"{len(found)} {change}" for change in CHANGES if (found := self.of(change))]
+        """The numbers of checks that changed, in words."""
+        parts = [f"{len(steps)} {change}" for change in CHANGES if (steps := self.of(change))]
         return ", ".join(parts) or "no change"
 
     def as_dict(self) -> dict[str, Any]:
+        """Return the news of the release for machines."""
         steps = {str(change).split()[0]: [step.as_dict() for step in self.of(change)] for change in CHANGES}
         return {
             "release": self.release,
@@ -89,12 +93,17 @@ class ReleaseNews:
 
 
 class Split:
-    """Takes the lines of a journal: all of them as evidence, and apart those begun before a day (UTC, ISO 8601)."""
+    """The lines of a journal, all of them, and apart those begun before a day.
+
+    Args:
+        corpus: the cases.
+        day: a moment in UTC, ISO 8601.
+    """
 
     def __init__(self, corpus: Iterable[Case], day: str) -> None:
         cases = list(corpus)
         self.day = day
-        self.now, self.then = Evidence(cases), Evidence(cases)
+        self.now, self.then = Histories(cases), Histories(cases)
         self.since: dict[str, str] = {}
         """Releases measured since the day, with the begin of their newest line."""
         self.before: set[str] = set()
@@ -103,7 +112,11 @@ class Split:
         """Rows of the matrix that were measured before it."""
 
     def add(self, record: Record) -> None:
-        """Take a line into account."""
+        """Take a line into account.
+
+        Args:
+            record: a line of the journal.
+        """
         self.now.add(record)
         release = public_or_empty(record["torch"])
         if record["started"] < self.day:
@@ -115,23 +128,25 @@ class Split:
 
 
 def news(split: Split, now: Sequence[History], then: Sequence[History]) -> list[ReleaseNews]:
-    """The releases measured since the day, the newest first.
+    """Return the releases measured since the day, the newest first.
 
-    A change is news if the lines from before the day do not show it. Of a check that was not measured at all before
-    the day, only what it does in a new release is.
+    A change is news if the lines from before the day do not show it. If a check was never measured before the day, only
+    its change in a new release is news.
 
     Args:
-        now, then: the rows of the matrix by all lines, and by those from before the day.
+        split: the lines.
+        now: the rows of the matrix by all lines.
+        then: the rows by the lines from before the day.
     """
     known = {step.key for history in then for step in _steps(history)}
     steps = [step for history in now for step in _steps(history) if step.key not in known]
-    found = []
+    releases = []
     for release in sorted(split.since, key=version_key, reverse=True):
         is_new = release not in split.before
         there = [history for history in now if health_of(history.finding(release)) is not Health.UNKNOWN]
         told = [step for step in steps if step.after == release and (is_new or _row(step) in split.rows_before)]
-        found.append(ReleaseNews(release, is_new, split.since[release], len(there), told))
-    return found
+        releases.append(ReleaseNews(release, is_new, split.since[release], len(there), told))
+    return releases
 
 
 def _row(step: Step) -> tuple[str, ...]:
@@ -139,49 +154,59 @@ def _row(step: Step) -> tuple[str, ...]:
 
 
 def _steps(history: History) -> list[Step]:
-    """Where a check changes between neighbours among the releases that can say."""
-    able = [one for one in history.releases if health_of(history.finding(one)) is not Health.UNKNOWN]
+    """Return the changes of a check between neighbours among the releases that can say."""
+    able = [name for name in history.releases if health_of(history.finding(name)) is not Health.UNKNOWN]
     steps = [Step(history, before, after) for before, after in pairwise(able)]
     return [step for step in steps if step.change in CHANGES]
 
 
-def markdown(found: Sequence[ReleaseNews], day: str) -> str:
-    """The news as a page."""
+def markdown(releases: Sequence[ReleaseNews], day: str) -> str:
+    """Return the news as a page in Markdown.
+
+    Args:
+        releases: from `news`.
+        day: the day, as asked for.
+    """
     lines = [f"# torch releases measured since {day}", ""]
-    if not found:
+    if not releases:
         lines += ["None.", ""]
-    for one in found:
-        new = ", measured for the first time" if one.is_new else ""
-        lines += [f"## torch {inline(one.release)}: {one.told}", ""]
-        lines += [f"{one.checks} checks have an answer, the newest of {one.measured[:10]}{new}.", ""]
+    for release in releases:
+        new = ", measured for the first time" if release.is_new else ""
+        lines += [f"## torch {escape(release.release)}: {release.told}", ""]
+        lines += [f"{release.checks} checks have an answer, the newest of {release.measured[:10]}{new}.", ""]
         for change in CHANGES:
-            if steps := one.of(change):
+            if steps := release.of(change):
                 lines += [f"### {str(change)[0].upper()}{str(change)[1:]}", ""]
                 for step in steps:
-                    commits = f" ([commits]({step.commits}))" if step.commits else ""
+                    commits = f" ({link('commits', step.commits)})" if step.commits else ""
                     case = step.history.cell.case
                     lines += [
-                        f"- {link(case)} {inline(case.title)}",
-                        f"  `{step.history.cell.name}` against torch {inline(step.before)}: "
-                        f"{inline(step.difference.why[:300])}{commits}",
+                        f"- {case_link(case)} {escape(case.title)}",
+                        f"  {code(step.history.cell.name)} against torch {escape(step.before)}: "
+                        f"{escape(step.difference.why[:300])}{commits}",
                     ]
                 lines += [""]
     return "\n".join(lines)
 
 
-def feed(found: Sequence[ReleaseNews], name: str) -> str:
-    """The news as an Atom feed, an entry for each release that has any; `name` is that of its file."""
+def feed(releases: Sequence[ReleaseNews], name: str) -> str:
+    """Return the news as an Atom feed, with an entry for each release that has any.
+
+    Args:
+        releases: from `news`.
+        name: the name of its file.
+    """
     entries = [
         Entry(
-            id=f"{REPOSITORY}#news-torch-{one.release}-{one.measured[:10]}",
-            title=f"torch {one.release}: {one.told}",
-            updated=one.measured,
-            href=f"compare.html?a={one.steps[0].before}&b={one.release}",
+            id=f"urn:pt2bugs:news-torch-{release.release}-{release.measured[:10]}",
+            title=f"torch {release.release}: {release.told}",
+            updated=release.measured,
+            href=f"compare.html?a={release.steps[0].before}&b={release.release}",
             summary="\n".join(
-                f"{step.change}: {label(step.history)} {step.history.cell.case.title}" for step in one.steps
+                f"{step.change}: {label(step.history)} {step.history.cell.case.title}" for step in release.steps
             ),
         )
-        for one in found
-        if one.steps
+        for release in releases
+        if release.steps
     ]
-    return atom("pt2bugs: what broke, what was fixed", f"{REPOSITORY}#news", name, entries)
+    return atom("pt2bugs: what broke, what was fixed", "urn:pt2bugs:news", name, entries)

@@ -7,25 +7,27 @@ Texts of cases and failures are data: every template escapes what it prints, and
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import jinja2
 from markupsafe import Markup, escape
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
 
 from pt2bugs import __version__
-from pt2bugs.backends.known import REFERENCES, known_backends
-from pt2bugs.backends.report import Group
+from pt2bugs.backends.answers import Group
+from pt2bugs.backends.references import REFERENCES
+from pt2bugs.backends.spec import known_backends
 from pt2bugs.case.observation import telling_line
 from pt2bugs.files import write_bytes
-from pt2bugs.report.charts import Series, columns
+from pt2bugs.report.charts import changes_chart, chart_parts, lengths_chart, open_chart
 from pt2bugs.report.downloads import FILES, data_files, feed
-from pt2bugs.report.program import highlighted, rules
 from pt2bugs.report.site import (
     QUIET,
-    REPOSITORY,
     Site,
     answer_anchor,
     aria,
@@ -38,67 +40,37 @@ from pt2bugs.report.site import (
     reflowed,
     reproduce,
     reproduce_cell,
+    short_address,
     shown_path,
-    source_href,
     stretches,
 )
 from pt2bugs.report.style import GROUP_STYLES, OUTCOME_LETTERS, STYLES, style_of
-from pt2bugs.report.trends import Trends
+from pt2bugs.results.history import Life
 
 MARK = '<meta name="generator" content="pt2bugs">'
 """Every page has it: so a later report knows which pages of an earlier one it may remove."""
 
-PARTS = 6
-"""Components that a chart tells apart; the rest is one part."""
 
-
-def open_chart(trends: Trends) -> Markup:
-    """How many bugs each release has, by component."""
-    names, others = trends.components[:PARTS], trends.components[PARTS:]
-    parts = [(name, f"part-{at}", {name}) for at, name in enumerate(names)]
-    parts += [("others", "part-rest", set(others))] if others else []
-    series = [
-        Series(
-            name, css, [sum(life.case.component in wanted for life in trends.open_in(one)) for one in trends.releases]
-        )
-        for name, css, wanted in parts
-    ]
-    return columns("Documented bugs that each release has, by component", trends.releases, series, trends.partial)
-
-
-def changes_chart(trends: Trends) -> Markup:
-    """How many bugs each release introduced and fixed against the one before."""
-    # Against nothing the first release changed nothing.
-    releases = trends.releases[1:]
-    series = [
-        Series("fixed", "pass", [len(trends.fixed_in(one)) for one in releases]),
-        Series("introduced", "xfail", [len(trends.introduced_in(one)) for one in releases]),
-    ]
-    return columns("Bugs that each release fixed and introduced", releases, series, trends.partial)
-
-
-def lengths_chart(trends: Trends) -> Markup:
-    """Over how many releases bugs lived."""
-    found = trends.lengths()
-    series = [
-        Series("fixed", "pass", [ended for _, ended, _ in found]),
-        Series("still open", "xfail", [open_ for _, _, open_ in found]),
-    ]
-    return columns("Over how many releases bugs were seen", [str(number) for number, _, _ in found], series)
-
-
-def chart_parts(trends: Trends) -> list[tuple[str, str]]:
-    """Name and class of the parts of `open_chart`."""
-    names = [(name, f"part-{at}") for at, name in enumerate(trends.components[:PARTS])]
-    return [*names, *([("others", "part-rest")] if trends.components[PARTS:] else [])]
-
-
-def _first(text: str) -> str:
+def _telling(text: str) -> str:
     return telling_line(text)[:200]
 
 
-def breakable(name: str) -> Markup:
-    """A name that a narrow screen breaks behind its parts, and not within a word."""
+def _highlighted(program: str) -> Markup:
+    """Return a program as spans with classes; Pygments escapes it."""
+    return Markup(highlight(program, PythonLexer(stripnl=False), HtmlFormatter(nowrap=True)))
+
+
+def _program_rules() -> str:
+    """Return the style rules of these spans, for a light page and a dark one."""
+    light, dark = (
+        HtmlFormatter(style=style, nobackground=True).get_token_style_defs(".program")
+        for style in ("default", "github-dark")
+    )
+    return "\n".join([*light, "@media (prefers-color-scheme: dark) {", *dark, "}"])
+
+
+def _breakable(name: str) -> Markup:
+    """Return a name that a narrow screen breaks behind its parts, and not within a word."""
     return Markup(re.sub(r"(_|::|/|\.(?=\w))", r"\1<wbr>", str(escape(name))).replace("[", "<wbr>["))
 
 
@@ -113,21 +85,20 @@ def _environment() -> jinja2.Environment:
     environment.filters |= {
         "label": label,
         "aria": aria,
-        "telling": _first,
-        "breakable": breakable,
+        "telling": _telling,
+        "breakable": _breakable,
         "reflowed": reflowed,
-        "highlighted": highlighted,
+        "highlighted": _highlighted,
+        "short_address": short_address,
     }
     environment.globals |= {
         "mark": MARK,
         "version": __version__,
-        "repository": REPOSITORY,
         "styles": STYLES,
         "letters": OUTCOME_LETTERS,
         "style_of": style_of,
         "case_href": case_href,
         "shown_path": shown_path,
-        "source_href": source_href,
         "reason": reason,
         "reproduce": reproduce,
         "reproduce_cell": reproduce_cell,
@@ -144,7 +115,7 @@ def _environment() -> jinja2.Environment:
         "changes_chart": changes_chart,
         "lengths_chart": lengths_chart,
         "chart_parts": chart_parts,
-        "program_rules": rules(),
+        "program_rules": _program_rules(),
         "quiet": QUIET,
         "downloads": FILES,
     }
@@ -152,23 +123,28 @@ def _environment() -> jinja2.Environment:
 
 
 def render(site: Site) -> dict[str, str]:
-    """Every file of the site by its path from the top."""
+    """Return every file of the site by its path from the top.
+
+    Args:
+        site: the contents.
+    """
     environment = _environment()
 
     def page(template: str, **values: Any) -> str:
         return environment.get_template(template).render(site=site, **values)
 
     files = {"style.css": page("style.css.j2")}
-    for script in ("matrix.js", "compare.js", "page.js"):
+    for script in ("matrix.js", "compare.js", "page.js", "favicon.svg"):
         files[script] = environment.loader.get_source(environment, script)[0]  # type: ignore[union-attr]
     for case in site.cases:
         program = case.path.read_text(encoding="utf-8-sig", errors="replace")
-        files[f"case/{case.id}.html"] = page("case.html.j2", case=case, histories=site.of_case(case), program=program)
+        rows = site.of_case(case)
+        life = Life.of(rows) if rows else None
+        files[f"case/{case.id}.html"] = page("case.html.j2", case=case, histories=rows, life=life, program=program)
     for name in site.components:
         files[f"component/{name}.html"] = page("component.html.j2", component=name, part=site.of_component(name))
     files |= data_files(site.cases, site.histories, site.trends)
-    changes = [site.changes_between(*pair) for pair in pairwise(site.releases)]
-    files["feed.xml"] = feed(site.releases, changes, site.histories, REPOSITORY)
+    files["feed.xml"] = feed([site.compare(*pair) for pair in pairwise(site.releases)], site.histories)
     for backend in site.backends:
         files[backend_href(backend)] = page("backend.html.j2", backend=backend)
     for name in ("data", "trends", "compare", *(["backends"] if site.backends else []), "index"):
@@ -178,6 +154,10 @@ def render(site: Site) -> dict[str, str]:
 
 def write_site(folder: Path, files: dict[str, str]) -> None:
     """Write the files, each whole, the first page last; pages of cases that are gone are removed.
+
+    Args:
+        folder: the top of the site.
+        files: from `render`.
 
     Raises:
         OSError: the folder cannot be written.
@@ -195,6 +175,5 @@ def write_site(folder: Path, files: dict[str, str]) -> None:
 
 
 def _pages(folder: Path) -> Sequence[Path]:
-    """The pages in a folder that a report has written."""
-    found: Iterable[Path] = sorted(folder.glob("*.html"))
-    return [page for page in found if MARK.encode() in page.read_bytes()[:1000]]
+    """Return the pages in a folder that a report has written."""
+    return [page for page in sorted(folder.glob("*.html")) if MARK.encode() in page.read_bytes()[:1000]]

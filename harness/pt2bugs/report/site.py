@@ -1,4 +1,4 @@
-"""What the pages show: counts, groups, stretches of equal results, comparisons. `render` makes files of it."""
+"""The numbers, groups and comparisons that the pages show. `render` makes files of them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from pt2bugs.backends.measured import Measured
-from pt2bugs.backends.reach import reproduction
-from pt2bugs.backends.report import Answer
+from pt2bugs.backends.answers import Answer
+from pt2bugs.backends.measured import MeasuredBackend
+from pt2bugs.backends.spec import reproduction
 from pt2bugs.bisect.compare import (
     Change,
     Comparison,
@@ -23,39 +23,36 @@ from pt2bugs.bisect.compare import (
     change_between,
     describe_finding,
     health_of,
-    identity_of,
 )
-from pt2bugs.bisect.evidence import Finding
-from pt2bugs.bisect.search import Transition
 from pt2bugs.case.cells import Cell
 from pt2bugs.case.expectation import Where, judge, public
+from pt2bugs.case.failure import Failure, Level, normalize
 from pt2bugs.case.model import Case
 from pt2bugs.case.observation import Observation, telling_line
-from pt2bugs.case.words import Verdict
-from pt2bugs.report.history import History, MatrixCell
+from pt2bugs.case.vocabulary import Verdict
 from pt2bugs.report.trends import Trends
+from pt2bugs.results.history import Finding, History, Transition, in_version_order
+from pt2bugs.results.journal import Record
 from pt2bugs.results.matrix import backend_folder, mixed_builds
-from pt2bugs.results.record import Record
-from pt2bugs.results.tables import version_key
 
-REPOSITORY = "https://github.com/pt2bugs/pt2bugs"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
+_ISSUE = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+)/(?:issues|pull)/(\d+)")
 QUIET = (Change.STILL, Change.FINE, Change.UNSURE)
 """Changes that are folded away at first."""
 
 
 @dataclass(frozen=True)
 class Site:
-    """What the pages show: `cases` in order, the rows of the matrix, and the backends that no header names."""
+    """The contents of the pages: the cases in order, their histories, and the backends that no header names."""
 
     cases: Sequence[Case]
     histories: Sequence[History]
-    backends: Sequence[Measured] = ()
+    backends: Sequence[MeasuredBackend] = ()
 
     @cached_property
     def releases(self) -> list[str]:
-        """In version order."""
-        return list(self.histories[0].releases) if self.histories else []
+        """The releases that were measured, in version order."""
+        return in_version_order({release for history in self.histories for release in history.findings})
 
     @cached_property
     def newest_first(self) -> list[str]:
@@ -78,12 +75,12 @@ class Site:
     @cached_property
     def builds(self) -> dict[str, str]:
         """The local part of each release's version, as ``+cpu``; empty for plain builds."""
-        found: dict[str, set[str]] = {}
+        builds: dict[str, set[str]] = {}
         for history in self.histories:
-            for release, matrix_cell in history.matrix_cells.items():
-                _, plus, local = matrix_cell.record["torch"].partition("+")
-                found.setdefault(release, set()).add(plus + local)
-        return {release: " ".join(sorted(found[release])) for release in self.releases}
+            for release, finding in history.findings.items():
+                _, plus, local = finding.record["torch"].partition("+")
+                builds.setdefault(release, set()).add(plus + local)
+        return {release: " ".join(sorted(builds[release])) for release in self.releases}
 
     @property
     def mixed_builds(self) -> str:
@@ -97,7 +94,7 @@ class Site:
         def name_of(history: History) -> str:
             return "" if history.cell.case.guard else history.cell.case.component
 
-        rows = sorted(self.histories, key=lambda one: (name_of(one) == "", name_of(one)))
+        rows = sorted(self.histories, key=lambda history: (name_of(history) == "", name_of(history)))
         return [(name, list(group)) for name, group in groupby(rows, key=name_of)]
 
     @cached_property
@@ -106,7 +103,11 @@ class Site:
         return sorted({case.component for case in self.cases})
 
     def of_component(self, name: str) -> Site:
-        """The part of one component; its releases are those of the whole."""
+        """Return the part of one component.
+
+        Args:
+            name: the component.
+        """
         return Site(
             [case for case in self.cases if case.component == name],
             [history for history in self.histories if history.cell.case.component == name],
@@ -121,40 +122,53 @@ class Site:
     @cached_property
     def measured_devices(self) -> set[str]:
         """The devices on which any check has an answer; a check that was skipped has none."""
-        records = (matrix_cell.record for history in self.histories for matrix_cell in history.matrix_cells.values())
+        records = (finding.record for history in self.histories for finding in history.findings.values())
         return {record["device"] for record in records if record["verdict"] not in (Verdict.SKIP, Verdict.ERROR)}
 
     @property
     def unmeasured_devices(self) -> list[str]:
-        """Devices that headers name, and that nothing was measured on."""
+        """Devices that headers name and that were never measured."""
         return sorted({device for case in self.cases for device in case.devices} - self.measured_devices)
 
     def device_text(self, case: Case) -> str:
-        """The devices that the header of a case names, and which of them nothing was measured on."""
+        """Return the devices that the header of a case names, and which of them were never measured.
+
+        Args:
+            case: the case.
+        """
         absent = self.unmeasured_devices
         return ", ".join(f"{device} (not measured)" if device in absent else device for device in case.devices)
 
     @property
     def backend_rows(self) -> list[tuple[str, list[BackendRow]]]:
-        """The checks that any of the backends has a cell for, by component, with what each backend says."""
-        found: dict[tuple[str, str, str], BackendRow] = {}
+        """The checks that any backend has a cell for, by component, with the answer of each backend."""
+        by_check: dict[tuple[str, str, str], BackendRow] = {}
         for backend in self.backends:
             for answer in backend.answers:
                 case, check = answer.cell.case, answer.cell.check.name
-                row = found.setdefault((case.component, case.id, check), BackendRow(case, check, {}))
+                row = by_check.setdefault((case.component, case.id, check), BackendRow(case, check, {}))
                 row.answers[backend.name] = answer
-        rows = [found[key] for key in sorted(found)]
+        rows = [by_check[key] for key in sorted(by_check)]
         return [(name, list(group)) for name, group in groupby(rows, key=lambda row: row.case.component)]
 
     def of_case(self, case: Case) -> list[History]:
+        """Return the histories of a case.
+
+        Args:
+            case: the case.
+        """
         return [history for history in self.histories if history.cell.case.id == case.id]
 
     def counts(self, release: str | None = None) -> dict[str, int]:
-        """Checks by verdict in a release, or cells in all; ``""`` counts those not run. Sums to all there are."""
+        """Return the number of checks by verdict; ``""`` counts those that were not run.
+
+        Args:
+            release: the release; None counts the cells of all releases.
+        """
         releases = self.releases if release is None else [release]
         return dict(
             Counter(
-                history.matrix_cells[name].record["verdict"] if name in history.matrix_cells else ""
+                history.findings[name].verdict if name in history.findings else ""
                 for history in self.histories
                 for name in releases
             )
@@ -165,43 +179,57 @@ class Site:
         """The newest earlier release that the newest one can be compared with; the last one if there is none."""
         newest, *earlier = self.newest_first or [""]
         for release in earlier:
-            if not Comparison(release, newest, self.changes_between(release, newest)).is_unanswered:
+            if not self.compare(release, newest).is_unanswered:
                 return release
         return earlier[0] if earlier else ""
 
     @cached_property
     def newest_changes(self) -> list[tuple[Change, list[Difference]]]:
-        """What the newest release changed against `compared`, worst first; every check is in one group."""
+        """The checks by their change from `compared` to the newest release, worst first, without empty groups."""
         if not self.compared:
             return []
-        differences = self.changes_between(self.compared, self.releases[-1])
-        return [(change, [one for one in differences if one.change is change]) for change in Change]
+        comparison = self.compare(self.compared, self.releases[-1])
+        return [(change, differences) for change in Change if (differences := comparison.of(change))]
 
-    def changes_between(self, before: str, after: str) -> list[Difference]:
-        """What a move does to every check."""
-        return [Difference(history.cell, history.finding(before), history.finding(after)) for history in self.histories]
+    def compare(self, before: str, after: str) -> Comparison:
+        """Return what a move does to every check, as `pt2bugs compare` does.
+
+        Args:
+            before: the release to move from.
+            after: the release to move to.
+        """
+        rows = self.compared_rows
+        return Comparison(
+            before, after, [Difference(row.cell, row.finding(before), row.finding(after)) for row in rows]
+        )
+
+    @cached_property
+    def compared_rows(self) -> list[History]:
+        """The rows about torch alone; all rows where the selection has none of these, as with `--backend openvino`."""
+        return [row for row in self.histories if row.is_own] or list(self.histories)
 
     @cached_property
     def measured_until(self) -> str:
         """The day of the newest measurement, ISO 8601."""
         return max(
-            (matrix_cell.record["started"] for h in self.histories for matrix_cell in h.matrix_cells.values()),
+            (finding.record["started"] for h in self.histories for finding in h.findings.values()),
             default="",
         )[:10]
 
     def search_texts(self) -> list[str]:
-        """For each row in the order of the page, what a search for words of a failure finds it by."""
+        """Return the texts that a search looks into, a row each, in the order of the page."""
         return [search_text(history) for _, group in self.groups for history in group]
 
     def comparison(self) -> dict[str, Any]:
-        """What the page that compares needs, so that it decides nothing itself.
+        """Return the data of the page that compares any two releases, which decides nothing itself.
 
-        Per check: `kinds`, what a release does with it as a number, and `changes[before][after]` between these
-        numbers, an index into the names of the changes. `seen` is an index into `texts`.
+        Returns:
+            Per check `kinds`, a number for the finding of each release, and `changes[before][after]` between these
+            numbers, an index into the names of the changes. `seen` is an index into `texts`.
         """
         texts: dict[str, int] = {}
         checks = []
-        for history in self.histories:
+        for history in self.compared_rows:
             findings = [history.finding(release) for release in self.releases]
             kinds, changes = _changes(findings)
             descriptions = [telling_line(describe_finding(finding))[:200] for finding in findings]
@@ -221,25 +249,25 @@ class Site:
 
 @dataclass(frozen=True)
 class BackendRow:
-    """A check, and what the backends say of it, by their names."""
+    """A check, and the answers of the backends by their names."""
 
     case: Case
     check: str
     answers: dict[str, Answer]
 
 
-def backend_href(backend: Measured) -> str:
-    """The page of a backend, from the top of the site."""
+def backend_href(backend: MeasuredBackend) -> str:
+    """Return the address of the page of a backend, from the top of the site."""
     return f"backend/{quote(backend_folder(backend.name))}.html"
 
 
 def answer_anchor(answer: Answer) -> str:
-    """Names the answer within the page of its backend."""
+    """Return the name of an answer within the page of its backend."""
     return re.sub(r"[^\w.+-]", "_", f"{answer.cell.case.id}-{answer.cell.check.name}-{answer.cell.device}")
 
 
-def backend_command(backend: Measured) -> str:
-    """The command that measures a backend again."""
+def backend_command(backend: MeasuredBackend) -> str:
+    """Return the command that measures a backend again."""
     known = backend.known
     own = [] if known and set(backend.extras) <= {known.extra, *known.packages} else backend.extras
     packages = [word for extra in own for word in ("--with", extra.partition("@")[0])]
@@ -247,12 +275,20 @@ def backend_command(backend: Measured) -> str:
 
 
 def _changes(findings: Sequence[Finding | None]) -> tuple[list[int], list[list[int]]]:
-    """Numbers for findings that compare alike, and the change between each two of these numbers."""
+    """Return a number for each finding, equal for those that compare alike, and the change between each two numbers."""
     kinds: dict[Hashable, int] = {}
     examples: list[Finding | None] = []
     numbers = []
     for finding in findings:
-        kind = finding and (health_of(finding), identity_of(finding), finding.is_flaky, finding.runs, finding.sightings)
+        # TYPE, as `change_between` compares.
+        failure = Failure.of(finding.record) if finding else None
+        kind = finding and (
+            health_of(finding),
+            failure and failure.fingerprint(Level.TYPE),
+            finding.is_flaky,
+            finding.runs,
+            finding.sightings,
+        )
         if kind not in kinds:
             kinds[kind] = len(examples)
             examples.append(finding)
@@ -262,29 +298,33 @@ def _changes(findings: Sequence[Finding | None]) -> tuple[list[int], list[list[i
 
 
 def label(history: History) -> str:
-    """A row's name."""
+    """Return the name of a row."""
     extras = f" +{history.extras}" if history.extras else ""
     return f"{history.cell.case.id}::{history.cell.name}{extras}"
 
 
 def case_href(case: Case) -> str:
-    """The page of a case, from the top of the site."""
+    """Return the address of the page of a case, from the top of the site."""
     return f"case/{quote(case.id)}.html"
 
 
 def shown_path(case: Case) -> str:
-    """The file as a reader of the repository would name it; no path of this machine."""
+    """Return the path of a case as in its corpus; no path of this machine."""
     return case.path.name if case.path.is_absolute() else case.path.as_posix()
 
 
-def source_href(case: Case) -> str:
-    """The address of the file in the repository; empty for a case of another corpus."""
-    path = case.path.as_posix()
-    return "" if case.path.is_absolute() or not path.startswith("cases/") else f"{REPOSITORY}/blob/main/{quote(path)}"
+def short_address(address: str) -> str:
+    """Return an address as a reader names it: ``#163640`` for an issue of PyTorch, ``owner/name#1`` for others.
+
+    Args:
+        address: any address; one that is no issue or pull request stays as it is.
+    """
+    match = _ISSUE.fullmatch(address)
+    return f"{match[1].removeprefix('pytorch/pytorch')}#{match[2]}" if match else address
 
 
 def reason(case: Case, record: Record) -> str:
-    """Why a line has its verdict, by today's header; empty where the verdict says it all."""
+    """Return why a line has its verdict, by today's header; empty where the verdict says it all."""
     if record["verdict"] not in (Verdict.FAIL, Verdict.XPASS) or not record["torch"]:
         return ""
     where = Where(public(record["torch"]), record["python"], record["device"], record["backend"])
@@ -293,32 +333,33 @@ def reason(case: Case, record: Record) -> str:
 
 
 def reproduce(history: History, release: str) -> str:
-    """The command that runs a cell again."""
-    return reproduce_cell(history.cell, release, history.matrix_cells[release].record["extras"])
+    """Return the command that runs a cell again."""
+    return reproduce_cell(history.cell, release, history.findings[release].record["extras"])
 
 
 def reproduce_cell(cell: Cell, release: str, extras: Iterable[str]) -> str:
-    """The command that runs a cell of an environment with these extras again."""
+    """Return the command that runs a cell again in an environment with some extras."""
     return shlex.join([*reproduction(cell.key, release, extras), "--rerun"])
 
 
 def commits_between(history: History, transition: Transition[str]) -> str:
-    """The address of the commits of PyTorch between both sides; empty if they are not known."""
-    before, after = (history.matrix_cells[side].record["torch_git"] for side in (transition.before, transition.after))
+    """Return the address of PyTorch's commits between both sides; empty if they are not known."""
+    before, after = (history.findings[side].record["torch_git"] for side in (transition.before, transition.after))
     if not (_COMMIT.fullmatch(before) and _COMMIT.fullmatch(after)):
         return ""
     return f"https://github.com/pytorch/pytorch/compare/{before}...{after}"
 
 
-def aria(matrix_cell: MatrixCell | None) -> str:
-    """A cell's verdict in words."""
-    return matrix_cell.value.replace(":", " ") if matrix_cell else "not run"
+def aria(finding: Finding | None) -> str:
+    """Return the verdict of a cell in words."""
+    return finding.value.replace(":", " ") if finding else "not run"
 
 
 def search_text(history: History) -> str:
-    """What a search for words of a failure finds the row by, in lower case."""
-    records = [matrix_cell.record for matrix_cell in history.matrix_cells.values()]
-    parts = [
+    """Return the text that a search looks into, in lower case: the explanation of the case and all failures."""
+    records = [finding.record for finding in history.findings.values()]
+    parts = [history.cell.case.doc]
+    parts += [
         text
         for record in records
         for text in (record["error_type"], record["signal"], telling_line(record["message"])[:300], record["frame"])
@@ -328,7 +369,7 @@ def search_text(history: History) -> str:
 
 @dataclass(frozen=True)
 class Stretch:
-    """Neighbouring releases, the newest first, in which a check did the same. `lines` are all their results."""
+    """Neighbouring releases, the newest first, with the same result. `lines` are all their results."""
 
     releases: Sequence[str]
     lines: Sequence[tuple[str, Record]]
@@ -345,28 +386,29 @@ class Stretch:
 
 
 def stretches(history: History) -> list[Stretch]:
-    """The results of a row, the newest first; equal neighbours are one stretch."""
-    found: list[Stretch] = []
-    for release in sorted(history.matrix_cells, key=version_key, reverse=True):
-        matrix_cell = history.matrix_cells[release]
-        lines = [(release, record) for record in (matrix_cell.record, *matrix_cell.others)]
-        if found and len(lines) == 1 and len(found[-1].lines) == len(found[-1].releases):
-            before = found[-1]
-            if _comparable(history, before.shown) == _comparable(history, matrix_cell.record):
-                found[-1] = Stretch([*before.releases, release], [*before.lines, *lines])
+    """Return the results of a row, the newest first; equal neighbours are one stretch."""
+    runs: list[Stretch] = []
+    for release in reversed(history.releases):
+        finding = history.findings[release]
+        lines = [(release, record) for record in (finding.record, *finding.others)]
+        if runs and len(lines) == 1 and len(runs[-1].lines) == len(runs[-1].releases):
+            newer = runs[-1]
+            if _shown_alike(newer.shown) == _shown_alike(finding.record):
+                runs[-1] = Stretch([*newer.releases, release], [*newer.lines, *lines])
                 continue
-        found.append(Stretch([release], lines))
-    return found
+        runs.append(Stretch([release], lines))
+    return runs
 
 
-def _comparable(history: History, record: Record) -> tuple[str, ...]:
-    """What makes two results the same to a reader; addresses and counts in a message do not."""
-    line = re.sub(r"0x[0-9a-f]+|\d+(\.\d+)?", "0", telling_line(record["message"]))
-    return record["verdict"], record["outcome"], record["error_type"], record["signal"], line
+def _shown_alike(record: Record) -> tuple[str, ...]:
+    # MESSAGE: a reader sees the telling line. What is no failure has no fingerprint, but a reason.
+    failure = Failure.of(record)
+    identity = failure.fingerprint(Level.MESSAGE) if failure else normalize(telling_line(record["message"]))
+    return record["verdict"], record["outcome"], record["error_type"], identity
 
 
 def reflowed(text: str) -> str:
-    """`text` with the lines of a paragraph joined; blank lines, indented lines and list items stay."""
+    """Return text with the lines of a paragraph joined; blank lines, indented lines and list items stay."""
     flowed: list[str] = []
     joins = False
     for line in text.splitlines():

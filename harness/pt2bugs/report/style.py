@@ -1,10 +1,10 @@
-"""How a verdict looks: a letter and a colour, so that a matrix reads with colour and without."""
+"""Letters and colours of verdicts and groups: a matrix reads with colour and without."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pt2bugs.backends.report import Group
+from pt2bugs.backends.answers import Group
 
 
 @dataclass(frozen=True)
@@ -43,14 +43,18 @@ GROUP_STYLES = {
     Group.CANNOT_SAY: ("?", "flaky", "cannot say", "was not run, is skipped, or the layers above fail in another way"),
     Group.PASSES: (".", "pass", "passes", "passes, as Inductor does"),
 }
-"""What a cell says about a backend: a letter, the verdict whose colour it has, the words for readers, the meaning."""
+"""Of each group of answers about a backend: a letter, the verdict whose colour it has, its name, its meaning."""
 
 OUTCOME_LETTERS = {"wrong": "w", "raise": "r", "crash": "c", "timeout": "t", "oom": "m"}
 """A documented failure shows how it failed."""
 
 
 def style_of(value: str) -> tuple[str, VerdictStyle]:
-    """The letter and style of a matrix value, such as ``pass`` or ``xfail:crash``."""
+    """Return the letter and style of a value of the matrix.
+
+    Args:
+        value: as ``pass`` or ``xfail:crash``.
+    """
     verdict, _, outcome = value.partition(":")
     style = STYLES[verdict]
     return OUTCOME_LETTERS.get(outcome, style.letter), style

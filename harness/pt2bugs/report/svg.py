@@ -18,7 +18,12 @@ _CELL, _ROW, _TOP, _LETTER = 26, 17, 34, 6.7
 
 
 def matrix_svg(matrix: pd.DataFrame, title: str) -> str:
-    """`matrix` as made by `pt2bugs.results.tables.matrix_table`; `title` is drawn above it."""
+    """Return the matrix as a picture.
+
+    Args:
+        matrix: from `pt2bugs.results.tables.matrix_table`.
+        title: drawn above it.
+    """
     releases = list(matrix.columns[HEAD:])
     records = matrix.to_dict("records")
     labels = [row_label(row) for row in records]
@@ -52,9 +57,13 @@ def matrix_svg(matrix: pd.DataFrame, title: str) -> str:
 
 
 def summary_svg(trends: Trends, title: str) -> str:
-    """A row per component: how many documented bugs each release has, darker where there are more. Fits a screen.
+    """Return a picture with a row per component: the number of bugs that each release has, darker where it is larger.
 
     The last row is the share of the checks that were measured on each release.
+
+    Args:
+        trends: the lives of the bugs.
+        title: drawn above it.
     """
     names = trends.components
     counts = {
@@ -76,7 +85,7 @@ def summary_svg(trends: Trends, title: str) -> str:
         releases=trends.releases,
         rows=rows,
         totals=totals,
-        shares=[f"{trends.shares[one]:.0%}".removesuffix("%") for one in trends.releases],
+        shares=[f"{trends.shares[release]:.0%}".removesuffix("%") for release in trends.releases],
         left=left,
         cell=cell,
         row=row,
@@ -88,7 +97,11 @@ def summary_svg(trends: Trends, title: str) -> str:
 
 
 def row_label(row: Mapping[Hashable, Any]) -> str:
-    """A row's name: case, check, and what of device, backend and extras is not the usual."""
+    """Return the name of a row: case, check, backend, and the device and extras that are not the usual.
+
+    Args:
+        row: a row of the matrix table.
+    """
     parts = [row["case"], row["check"].removeprefix("test_"), row["backend"]]
     if row["device"] != "cpu":
         parts.append(row["device"])

@@ -8,9 +8,8 @@ from typing import Any
 
 from pt2bugs.case.expectation import elsewhere
 from pt2bugs.case.model import Case
-from pt2bugs.results.matrix import CellKey, where_of
-from pt2bugs.results.record import Record
-from pt2bugs.results.tables import sorted_keys
+from pt2bugs.results.journal import Record
+from pt2bugs.results.matrix import CellKey, sorted_keys, where_of
 
 VERDICT = ("verdict",)
 COLUMNS = ("outcome", "verdict", "error_type", "message", "signal", "graphs")
@@ -43,27 +42,38 @@ def differences(
     cases: Mapping[str, Case],
     columns: tuple[str, ...] = VERDICT,
 ) -> list[Difference]:
-    """The cells in which two folders differ in one of the columns, in the order of `cells.csv`.
+    """Return the cells in which two folders differ, in the order of `cells.csv`.
 
     Releases, Pythons and devices that one of them has no line of at all are left aside: it did not ask there.
+
+    Args:
+        first: the newest lines of one folder.
+        second: those of the other.
+        cases: by id.
+        columns: those that are compared.
     """
-    asked = _asked(first) & _asked(second)
-    found = []
+    places = _places(first) & _places(second)
+    different = []
     for key in sorted_keys(dict.fromkeys([*first, *second])):
-        one, other = first.get(key), second.get(key)
-        if _place(key) not in asked:
+        left, right = first.get(key), second.get(key)
+        if _place(key) not in places:
             continue
-        if one is None or other is None:
-            found.append(Difference(key, one, other, ("verdict",)))
+        if left is None or right is None:
+            different.append(Difference(key, left, right, ("verdict",)))
             continue
-        differ = tuple(name for name in columns if one[name] != other[name])  # type: ignore[literal-required]
+        differ = tuple(name for name in columns if left[name] != right[name])  # type: ignore[literal-required]
         if differ:
-            found.append(Difference(key, one, other, differ, _reason(cases.get(key.case), one, other)))
-    return found
+            different.append(Difference(key, left, right, differ, _reason(cases.get(key.case), left, right)))
+    return different
 
 
 def shared_cells(first: Mapping[CellKey, Record], second: Mapping[CellKey, Record]) -> int:
-    """How many cells both have a line of."""
+    """Return how many cells both folders have a line of.
+
+    Args:
+        first: the newest lines of one folder.
+        second: those of the other.
+    """
     return len(first.keys() & second.keys())
 
 
@@ -71,7 +81,7 @@ def _place(key: CellKey) -> tuple[str, str, str]:
     return (key.device, key.torch, key.python)
 
 
-def _asked(lines: Mapping[CellKey, Record]) -> set[tuple[str, str, str]]:
+def _places(lines: Mapping[CellKey, Record]) -> set[tuple[str, str, str]]:
     return {_place(key) for key in lines}
 
 

@@ -6,20 +6,29 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pt2bugs.case.corpus import brought
+
 if TYPE_CHECKING:
     from pt2bugs.results.matrix import Results
 
 
 def results_folder() -> Path:
-    """The folder of results here; where there is none, and the wheel brought one, that is read instead."""
-    here = Path("results")
-    installed = Path(__file__).resolve().parent.parent / "_corpus" / "results"
-    return here if here.is_dir() or not installed.is_dir() else installed
+    """Return the folder of results that belongs to the corpus which is read where none is named.
+
+    That is `results` here beside the results or `cases` here; elsewhere what came with the package, or stands in its
+    clone.
+    """
+    here, there = Path("results"), brought("results")
+    return here if here.is_dir() or Path("cases").is_dir() or not there.is_dir() else there
 
 
 def open_results(named: Path | None, backends: Sequence[str] = ()) -> Results:
-    """The results folder that was named, else `results_folder`; with `backends`, also its cells on those that no
-    header names."""
+    """Return the results folder that was named, else `results_folder`.
+
+    Args:
+        named: by the user.
+        backends: those whose own cells are read, too, though no header names them.
+    """
     from pt2bugs.results.matrix import Results
 
     return Results(named or results_folder(), backends)

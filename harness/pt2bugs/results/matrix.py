@@ -14,17 +14,14 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-import msgspec
-from packaging.version import InvalidVersion
+from packaging.version import InvalidVersion, Version
 from pt2bugs.case.cells import CellName
-from pt2bugs.case.expectation import Where, judge, public
+from pt2bugs.case.expectation import Where, judge, pinned, public
 from pt2bugs.case.model import Case
 from pt2bugs.case.observation import Observation
-from pt2bugs.case.words import EXTRAS, Verdict
-from pt2bugs.collector import collector_paused
-from pt2bugs.results.journal import Warn, journal_files, read_journal, read_lines
-from pt2bugs.results.lines import Line, record_of
-from pt2bugs.results.record import Record
+from pt2bugs.case.private import private_extras
+from pt2bugs.case.vocabulary import EXTRAS, TORCH_BACKENDS, Verdict
+from pt2bugs.results.journal import Record, Warn, journal_files, read_journal
 
 
 class MatrixRow(NamedTuple):
@@ -77,7 +74,11 @@ class CellKey(NamedTuple):
 
 
 def cell_key(record: Record) -> CellKey:
-    """Which cell a journal line is about."""
+    """Return which cell a journal line is about.
+
+    Args:
+        record: the line.
+    """
     case, check, device, backend, extras, torch, python = _key_values(record)
     return CellKey(
         case, check, device, backend, "+".join(extras) if extras else "", public_or_empty(torch), python_minor(python)
@@ -85,11 +86,16 @@ def cell_key(record: Record) -> CellKey:
 
 
 _key_values = itemgetter("case", "check", "device", "backend", "extras", "torch", "python")
+_cell_values = itemgetter("case", "check", "device", "backend", "torch", "python", "case_hash")
 
 
 @lru_cache(maxsize=4096)
 def public_or_empty(version: str) -> str:
-    """The public part of a version; empty for a text that is none."""
+    """Return the public part of a version; empty for a text that is none.
+
+    Args:
+        version: of torch.
+    """
     try:
         return public(version)
     except InvalidVersion:
@@ -97,18 +103,65 @@ def public_or_empty(version: str) -> str:
 
 
 @lru_cache(maxsize=4096)
+def version_key(version: str) -> Version:
+    """Return what versions are sorted by.
+
+    Args:
+        version: empty stands before all.
+    """
+    return Version(version or "0")
+
+
+def sorted_keys(lines: Iterable[CellKey]) -> list[CellKey]:
+    """Return cells by case, check, device, backend and extras, then in version order.
+
+    Args:
+        lines: in any order.
+    """
+    keys = list(lines)
+    # A few dozen versions among many cells: put them in order once.
+    there = {version for key in keys for version in (key.torch, key.python)}
+    versions = sorted(there, key=lambda text: (version_key(text), text))
+    place = {version: number for number, version in enumerate(versions)}
+    # The values of `key.row`, of which the sort needs no objects.
+    return sorted(keys, key=lambda key: (key[:5], place[key.torch], place[key.python]))
+
+
+def matrix_value(verdict: str, outcome: str) -> str:
+    """Return a cell of the matrix: the verdict, and how it failed where it failed as documented.
+
+    Args:
+        verdict: of the line.
+        outcome: of the line.
+    """
+    return f"xfail:{outcome}" if verdict == Verdict.XFAIL else verdict
+
+
+@lru_cache(maxsize=4096)
 def python_minor(version: str) -> str:
-    """``3.11`` for ``3.11.7``."""
+    """Return ``3.11`` for ``3.11.7``.
+
+    Args:
+        version: of Python.
+    """
     return ".".join(version.split(".")[:2])
 
 
 def is_complete(record: Record) -> bool:
-    """Whether the line closes its cell: the last repeat, and not an error of the environment."""
+    """Return whether a line closes its cell: the last repeat, and not an error of the environment.
+
+    Args:
+        record: the line.
+    """
     return bool(record["repeat"] >= record["repeats"]) and record["verdict"] != Verdict.ERROR
 
 
 def where_of(record: Record) -> Where:
-    """The environment of a line, as far as expectations depend on it."""
+    """Return the environment of a line, as far as expectations depend on it.
+
+    Args:
+        record: the line.
+    """
     return Where(
         torch=public_or_empty(record["torch"]) or "0",
         python=record["python"] or "0",
@@ -116,37 +169,58 @@ def where_of(record: Record) -> Where:
         backend=record["backend"],
         platform=record["platform"],
         capability=record["cpu_capability"],
+        packages=pinned(record["extras"]) if record["extras"] else (),
     )
 
 
 def is_own(record: Record, case: Case | None) -> bool:
-    """Whether a line is the corpus's own: of a backend that its header names, without packages that a user named."""
-    return case is None or (record["backend"] in case.backends and set(record["extras"]) <= set(EXTRAS))
+    """Return whether a line is kept with the corpus's own.
+
+    Args:
+        record: of a backend that the header names, without packages that a user named, or with those that the
+            backend comes with: then it is.
+        case: the case; None if it has no file.
+    """
+    if case is None:
+        return True
+    is_alone = set(record["extras"]) <= {*EXTRAS, *private_extras()}
+    return record["backend"] in case.backends and (is_alone or record["backend"] not in TORCH_BACKENDS)
 
 
 def backend_folder(name: str) -> str:
-    """The name of a backend as that of a folder; a backend may be named by a dotted path, or by anything."""
+    """Return the name of a backend as that of a folder.
+
+    Args:
+        name: may be a dotted path, or anything.
+    """
     return name if re.fullmatch(r"[\w+-][\w.+-]*", name) else f"backend-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def builds_of(lines: Mapping[CellKey, Record]) -> dict[str, list[str]]:
-    """The builds of each release, as ``+cpu`` or ``+cu126``; those from a plain index have none."""
-    found: dict[str, set[str]] = {}
+    """Return the builds of each release, as ``+cpu`` or ``+cu126``; those from a plain index have none.
+
+    Args:
+        lines: by cell.
+    """
+    builds: dict[str, set[str]] = {}
     for key, record in lines.items():
         if key.torch:
             _, plus, local = record["torch"].partition("+")
-            found.setdefault(key.torch, set()).add(plus + local)
-    return {release: sorted(builds) for release, builds in found.items()}
+            builds.setdefault(key.torch, set()).add(plus + local)
+    return {release: sorted(of_release) for release, of_release in builds.items()}
 
 
 def mixed_builds(builds: Mapping[str, Iterable[str]]) -> str:
-    """One sentence if releases were measured as builds of different kinds (CPU, CUDA, ROCm), else empty.
+    """Return a sentence if releases were measured as builds of different kinds (CPU, CUDA, ROCm), else nothing.
 
     A CUDA version is no kind: each release has its own.
+
+    Args:
+        builds: of each release.
     """
     kinds: dict[str, list[str]] = {}
-    for release, found in builds.items():
-        for build in found:
+    for release, of_release in builds.items():
+        for build in of_release:
             kind = re.sub(r"[\d.]+$", "", build.removeprefix("+")) or "plain"
             kinds.setdefault({"cu": "CUDA", "cpu": "CPU", "rocm": "ROCm"}.get(kind, kind), []).append(release)
     if len(kinds) < 2:
@@ -185,41 +259,42 @@ class NewestLines:
 
     def __init__(self, cases: Iterable[Case]) -> None:
         self.cases = {case.id: case for case in cases}
+        self.orphans: set[str] = set()
+        """Ids of cases that have lines and no file."""
         self._stale: set[CellKey] = set()
         """Cells of which lines were left out, as their case file has changed since."""
         self._left_out = _Newest()
-        """Where lines go that are stale: one place for all, so that no more than one is kept."""
+        """Where lines go that are stale or orphans: one place for all, so that no more than one is kept."""
         self._found: dict[CellKey, _Newest] = {}
         self._by_values: dict[tuple[str, ...], _Newest] = {}
         """The same by the values of a line from which its cell and its age follow: those need no working out."""
 
     def add(self, record: Record) -> None:
-        """Take a line into account."""
-        self.add_lines([msgspec.convert(record, Line)])
+        """Take a line into account.
 
-    def add_lines(self, lines: Iterable[Any]) -> None:
-        """Take lines into account that were read as a `Line`."""
-        find = self._by_values.get
-        for line in lines:
-            values = (line.case, line.check, line.device, line.backend, line.torch, line.python, line.case_hash)
-            if line.extras:
-                values += tuple(line.extras)
-            newest = find(values) or self._begin(values, line)
-            complete = line.repeat >= line.repeats and line.verdict != _ERROR
-            if complete < newest.complete or (complete == newest.complete and line.started < newest.started):
-                continue
-            newest.complete, newest.started, newest.line, newest.judged = complete, line.started, line, None
+        Args:
+            record: a line of the journal.
+        """
+        values = (*_cell_values(record), *record["extras"])
+        newest = self._by_values.get(values) or self._begin(values, record)
+        complete = is_complete(record)
+        if complete < newest.complete or (complete == newest.complete and record["started"] < newest.started):
+            return
+        newest.complete, newest.started, newest.line, newest.judged = complete, record["started"], record, None
 
-    def _begin(self, values: tuple[str, ...], line: Any) -> _Newest:
-        key = cell_key(record_of(line))
-        case = self.cases.get(line.case)
-        if case is not None and line.case_hash != case.hash:
+    def _begin(self, values: tuple[str, ...], record: Record) -> _Newest:
+        key = cell_key(record)
+        case = self.cases.get(record["case"])
+        if case is None:
+            self.orphans.add(record["case"])
+            newest = self._left_out
+        elif record["case_hash"] != case.hash:
             self._stale.add(key)
-            found = self._left_out
+            newest = self._left_out
         else:
-            found = self._found.setdefault(key, _Newest())
-        self._by_values[values] = found
-        return found
+            newest = self._found.setdefault(key, _Newest())
+        self._by_values[values] = newest
+        return newest
 
     @property
     def stale(self) -> set[str]:
@@ -228,22 +303,21 @@ class NewestLines:
         return {key.case for key in owed if self._is_asked_for(key)}
 
     def _is_asked_for(self, key: CellKey) -> bool:
-        """Whether the case still has that cell: its header may have dropped a backend, or the file a check."""
+        """Return whether the case still has that cell: its header may have dropped a backend, or the file a check."""
         case = self.cases[key.case]
         return key.backend in case.backends and any(check.name == key.check for check in case.checks)
 
     def lines(self) -> dict[CellKey, Record]:
-        """The lines by cell."""
-        with collector_paused():
-            return {key: found.judged or self._judge(key, found) for key, found in self._found.items()}
+        """Return the lines by cell."""
+        return {key: newest.judged or self._judge(key, newest) for key, newest in self._found.items()}
 
-    def _judge(self, key: CellKey, found: _Newest) -> Record:
-        found.judged = _judge(record_of(found.line), self.cases.get(key.case))
-        return found.judged
+    def _judge(self, key: CellKey, newest: _Newest) -> Record:
+        newest.judged = _judge(newest.line, self.cases[key.case])
+        return newest.judged
 
 
-def _judge(record: Record, case: Case | None) -> Record:
-    if case is None or record["verdict"] in (Verdict.FLAKY, Verdict.ERROR) or not record["torch"]:
+def _judge(record: Record, case: Case) -> Record:
+    if record["verdict"] in (Verdict.FLAKY, Verdict.ERROR) or not record["torch"]:
         return record
     if all(check.name != record["check"] for check in case.checks):
         return record
@@ -271,15 +345,24 @@ class Results:
         self.backends = tuple(dict.fromkeys(backends))
 
     def folder_of_backend(self, name: str) -> Path:
-        """The results folder of the cells that are not the corpus's own."""
+        """Return the results folder of the cells that are not the corpus's own.
+
+        Args:
+            name: of the backend.
+        """
         return self.folder / "backends" / backend_folder(name)
 
     def backend_folders(self) -> list[str]:
-        """The names of the folders that backends have here."""
+        """Return the names of the folders that backends have here."""
         return sorted(path.parent.name for path in (self.folder / "backends").glob("*/journal") if path.is_dir())
 
     def journal_folder_of(self, record: Record, case: Case | None) -> Path:
-        """Where a line of that case is kept."""
+        """Return where a line is kept.
+
+        Args:
+            record: the line.
+            case: the case; None if it has no file.
+        """
         if is_own(record, case):
             return self.journal_folder
         return self.folder_of_backend(record["backend"]) / "journal"
@@ -295,22 +378,22 @@ class Results:
             JournalError: a journal cannot be read, or is of a newer schema.
         """
         takers = [consumer.add for consumer in consumers]
-        files = self._files(warn)
-        # Records hold no cycles; the collector would take a quarter of the time and find nothing.
-        with collector_paused():
-            for record in read_journal(files, warn):
-                for take in takers:
-                    take(record)
+        for record in read_journal(self._files(warn), warn):
+            for take in takers:
+                take(record)
 
     def load(self, cases: Iterable[Case], warn: Warn) -> NewestLines:
-        """The newest line of every cell.
+        """Return the newest line of every cell.
+
+        Args:
+            cases: the corpus.
+            warn: takes what is wrong with a line.
 
         Raises:
             JournalError: a journal cannot be read, or is of a newer schema.
         """
         newest = NewestLines(cases)
-        with collector_paused():
-            newest.add_lines(read_lines(self._files(warn), warn))
+        self.read([newest], warn)
         return newest
 
     def derive(self, newest: NewestLines) -> None:

@@ -10,14 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import orjson
-from pt2bugs.case.words import Verdict
+import msgspec
+from pt2bugs.case.failure import Failure, Level
+from pt2bugs.case.vocabulary import Verdict
 from pt2bugs.errors import InputError, NothingSelected
 from pt2bugs.files import write_bytes
-from pt2bugs.results.journal import Warn, read_journal
+from pt2bugs.results.journal import Record, Warn, all_journals, read_journal
 from pt2bugs.results.matrix import CellKey, cell_key, is_complete
-from pt2bugs.results.record import Record
-from pt2bugs.results.writer import all_journals
 
 Route = Callable[[Record], Path]
 """The folder, from the top of the results, for the lines of a file that lay in no journal folder."""
@@ -93,19 +92,19 @@ def merge(sources: Sequence[Path], output: Path, route: Route, warn: Warn) -> Me
 
 
 def _journals(source: Path, output: Path, warn: Warn) -> Iterator[tuple[Path, Path]]:
-    """The journal files of a source, without those that are the output's own."""
+    """Return the journal files of a source, without those that are the output's own."""
     if not source.exists():
         raise InputError(f"{source}: there is no such file or folder")
-    found = sorted(source.rglob("*.jsonl")) if source.is_dir() else [source]
+    journals = sorted(source.rglob("*.jsonl")) if source.is_dir() else [source]
     own = {path.resolve() for path in all_journals(output)}
-    regular = [path for path in found if path.is_file() and path.resolve() not in own]
-    if not found:
+    regular = [path for path in journals if path.is_file() and path.resolve() not in own]
+    if not journals:
         warn(f"{source}: has no journal (*.jsonl)")
     return ((source, path) for path in regular)
 
 
 def _place(path: Path) -> Path | None:
-    """The folder of a journal, from the top of its results; None for a file that lay in none."""
+    """Return the folder of a journal, from the top of its results; None for a file that lay in none."""
     parts = path.parts[:-1]
     if "journal" not in parts:
         return None
@@ -130,7 +129,7 @@ class _Known:
 
     def is_new(self, record: Record, source: str) -> bool:
         """Take a line; whether it is no duplicate. The order of keys, and spaces, make no other line."""
-        digest = hashlib.sha256(orjson.dumps(record, option=orjson.OPT_SORT_KEYS)).digest()
+        digest = hashlib.sha256(msgspec.json.encode(record, order="sorted")).digest()
         if is_complete(record):
             # A build of another kind, or another version of the case, is no disagreement.
             newest = self._newest.setdefault((cell_key(record), record["torch"], record["case_hash"]), {})
@@ -148,20 +147,25 @@ class _Known:
         return True
 
     def disagreements(self) -> list[Disagreement]:
-        """Cells about which the sources answer differently."""
-        found = []
+        """Return the cells about which the sources answer differently."""
+        disagreements = []
         for (key, _, _), by_source in sorted(self._newest.items(), key=lambda item: item[0]):
             answers = {}
             for source, record in sorted(by_source.items(), key=lambda item: item[1]["started"]):
-                answers[_identity(record)] = (source, record)
+                answers[_fingerprint(record)] = (source, record)
             if len(answers) > 1:
-                found.append(Disagreement(key, sorted(answers.values(), key=lambda one: one[1]["started"])))
-        return found
+                disagreements.append(
+                    Disagreement(key, sorted(answers.values(), key=lambda answer: answer[1]["started"]))
+                )
+        return disagreements
 
 
-def _identity(record: Record) -> tuple[str, ...]:
-    kind = "" if record["verdict"] == Verdict.FLAKY else record["outcome"]
-    return kind, record["error_type"] if kind else "", record["signal"] if kind else ""
+def _fingerprint(record: Record) -> str:
+    if record["verdict"] == Verdict.FLAKY:
+        return str(Verdict.FLAKY)
+    # TYPE: machines agree on the kind of a failure before they agree on its words.
+    failure = Failure.of(record)
+    return failure.fingerprint(Level.TYPE) if failure else record["outcome"]
 
 
 def _seen(record: Record) -> str:

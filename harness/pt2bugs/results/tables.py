@@ -5,18 +5,15 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from packaging.version import Version
 from pt2bugs.case.model import Case
-from pt2bugs.case.words import Verdict
-from pt2bugs.collector import collector_paused
+from pt2bugs.case.vocabulary import Verdict
 from pt2bugs.files import write_text
-from pt2bugs.results.matrix import CellKey
-from pt2bugs.results.record import Record
+from pt2bugs.results.journal import Record
+from pt2bugs.results.matrix import CellKey, matrix_value, sorted_keys, version_key
 
 CELL_COLUMNS = [
     "case",
@@ -39,41 +36,27 @@ ROW = ["case", "check", "device", "backend", "extras"]
 """What makes a row of the matrix."""
 
 
-@lru_cache(maxsize=4096)
-def version_key(version: str) -> Version:
-    return Version(version or "0")
-
-
-def sorted_keys(lines: Iterable[CellKey]) -> list[CellKey]:
-    """Cells by case, check, device, backend and extras, then in version order."""
-    keys = list(lines)
-    # A few dozen versions among many cells: put them in order once.
-    there = {version for key in keys for version in (key.torch, key.python)}
-    versions = sorted(there, key=lambda text: (version_key(text), text))
-    place = {version: number for number, version in enumerate(versions)}
-    # The values of `key.row`, of which the sort needs no objects.
-    return sorted(keys, key=lambda key: (key[:5], place[key.torch], place[key.python]))
-
-
 def cells_table(lines: dict[CellKey, Record]) -> pd.DataFrame:
-    """One row per cell, sorted, with the columns of `cells.csv`."""
-    with collector_paused():
-        keys = sorted_keys(lines)
-        records: list[Any] = [lines[key] for key in keys]
-        columns = {name: [key[place] for key in keys] for place, name in enumerate(CELL_COLUMNS[:6])}
-        columns |= {name: [record[name] for record in records] for name in CELL_COLUMNS[6:]}
-        return pd.DataFrame(columns, columns=CELL_COLUMNS).astype({"graphs": "Int64"})
+    """Return one row per cell, sorted, with the columns of `cells.csv`.
 
-
-def matrix_value(verdict: str, outcome: str) -> str:
-    """A cell of the matrix: the verdict, and how it failed where it failed as documented."""
-    return f"xfail:{outcome}" if verdict == Verdict.XFAIL else verdict
+    Args:
+        lines: by cell.
+    """
+    keys = sorted_keys(lines)
+    records: list[Any] = [lines[key] for key in keys]
+    columns = {name: [key[place] for key in keys] for place, name in enumerate(CELL_COLUMNS[:6])}
+    columns |= {name: [record[name] for record in records] for name in CELL_COLUMNS[6:]}
+    return pd.DataFrame(columns, columns=CELL_COLUMNS).astype({"graphs": "Int64"})
 
 
 def matrix_table(cells: pd.DataFrame, cases: Iterable[Case]) -> pd.DataFrame:
-    """One row per check x device x backend x extras, one column per release in version order.
+    """Return one row per check x device x backend x extras, one column per release in version order.
 
     A release run with several Pythons shows the newest Python on which it gave an answer.
+
+    Args:
+        cells: as of `cells_table`.
+        cases: the corpus, for component and symptom.
     """
     known = {case.id: case for case in cases}
     cells = cells[cells["torch"] != ""]
@@ -112,9 +95,12 @@ _FORMULA = frozenset("=+-@\t\r")
 
 
 def csv_text(table: pd.DataFrame) -> str:
-    """CSV with one header line, in which no text starts a formula when a spreadsheet opens it.
+    """Return CSV with one header line, in which no text starts a formula when a spreadsheet opens it.
 
     Such a text gets an apostrophe in front, which spreadsheets take as "this is text".
+
+    Args:
+        table: any.
     """
     columns = [[_as_field(value) for value in column.tolist()] for _, column in table.items()]
     text = io.StringIO()

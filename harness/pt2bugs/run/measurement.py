@@ -15,17 +15,18 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
+from typing import Any, TypeGuard
 
 from packaging.version import Version
 from pt2bugs.case.cells import Cell, unclaimed
-from pt2bugs.case.expectation import Judgement, Where, elsewhere, is_available, judge, public
+from pt2bugs.case.expectation import Judgement, Where, elsewhere, is_available, judge, pinned, public
 from pt2bugs.case.observation import MESSAGE_LIMIT, RAW_LIMIT, Observation, bounded
-from pt2bugs.case.words import EXPECTED, Outcome, Verdict
+from pt2bugs.case.vocabulary import EXPECTED, Outcome, Verdict
 from pt2bugs.engine import warmup
 from pt2bugs.engine.backend import BackendSetup
-from pt2bugs.engine.client import Engine, EngineError
-from pt2bugs.engine.facts import EnvironmentFacts
-from pt2bugs.engine.messages import CanaryReport, CanaryRequest, CheckReport, CheckRequest, Needs, Setup
+from pt2bugs.engine.client import Engine, EngineError, Worker
+from pt2bugs.engine.environment import EnvironmentFacts
+from pt2bugs.engine.messages import CanaryReport, CanaryRequest, CheckRequest, Needs, Setup
 from pt2bugs.engine.normalize import Normalizer
 from pt2bugs.engine.protocol import (
     EXIT_S,
@@ -36,9 +37,8 @@ from pt2bugs.engine.protocol import (
     Limits,
     StopReason,
 )
-from pt2bugs.engine.worker import Worker
 from pt2bugs.errors import InputError
-from pt2bugs.results.record import Record, new_record
+from pt2bugs.results.journal import Record, new_record
 
 _signal_names = {number.value: number.name for number in signal.Signals}
 _BAD_ALLOC = "terminate called after throwing an instance of 'std::bad_alloc'"
@@ -50,7 +50,7 @@ class OtherTorchError(InputError):
 
 @dataclass(frozen=True)
 class MeasureOptions:
-    """How cells are measured.
+    """Settings with which cells are measured.
 
     Args:
         repeat: runs of each cell; `confirm`: runs of one whose first verdict is unexpected.
@@ -88,7 +88,7 @@ class Measurement:
 
 @dataclass
 class _CanaryResult:
-    """What the canary of a device and backend said: healthy, absent or broken, and why."""
+    """Answer of the canary of a device and backend: healthy, absent or broken, and why."""
 
     outcome: Outcome
     message: str = ""
@@ -110,11 +110,15 @@ class Measuring:
 
     @property
     def facts(self) -> EnvironmentFacts:
-        """What is known of the environment; empty before torch was imported."""
+        """Return what is known of the environment; empty before torch was imported."""
         return self.engine.facts
 
     def measure(self, cell: Cell, worker: Worker) -> Iterator[Measurement]:
         """Run the cell as often as asked.
+
+        Args:
+            cell: what is run.
+            worker: of the engine of this environment.
 
         Raises:
             OtherTorchError: the environment imports another torch than the options name.
@@ -136,7 +140,7 @@ class Measuring:
             yield Measurement(observation, judgement, text, record, final)
 
     def _observe(self, cell: Cell, worker: Worker) -> tuple[Observation, str]:
-        """What one child showed, and its failure as text."""
+        """Return what one child showed, and its failure as text."""
         case = cell.case
         if case.extra and case.extra not in self.options.extras:
             message = f"needs the extra {case.extra!r}: pt2bugs run {case.id} --extra {case.extra}"
@@ -209,7 +213,7 @@ class Measuring:
         }
 
     def _backend(self, name: str) -> tuple[str, Setup | None]:
-        """What torch.compile gets for a backend, and what must be imported and set before."""
+        """Return what torch.compile gets for a backend, and what must be imported and set before."""
         setup = self.options.setups.get(name)
         return (setup.backend, setup.request()) if setup else (name, None)
 
@@ -238,7 +242,7 @@ class Measuring:
         except EngineError as error:
             return _CanaryResult(Outcome.ERROR, f"canary: {error}")
         report: CanaryReport | None = ended.frames.get("report") or ended.frames.get("healthy")
-        if report is None:
+        if not _is_canary_report(report):
             seen, _ = observe_exit(ended, START_S, 0)
             seen.present(partial(self._normalizer.hide, case=Path("canary")))
             return _CanaryResult(Outcome.ERROR, f"canary on {device} with {backend}: {seen.summary}")
@@ -260,6 +264,7 @@ class Measuring:
             backend=cell.backend,
             platform=facts.platform,
             capability=facts.cpu_capability,
+            packages=pinned(self.options.extras),
         )
 
     def _record(
@@ -281,7 +286,7 @@ class Measuring:
 
 
 def _weigh(seen: list[tuple[Observation, Judgement]]) -> tuple[Observation, Judgement]:
-    """The verdict on all repeats together: what they agree on, or flaky with n/k.
+    """Return the verdict on all repeats together: what they agree on, or flaky with n/k.
 
     An error of the environment among them is no disagreement; it spoils the series.
     """
@@ -289,25 +294,42 @@ def _weigh(seen: list[tuple[Observation, Judgement]]) -> tuple[Observation, Judg
     for spoilt, error in seen:
         if error.verdict is Verdict.ERROR:
             return spoilt, error
-    if len({(one.verdict, other.outcome) for other, one in seen}) == 1:
+    if len({(weighed.verdict, run.outcome) for run, weighed in seen}) == 1:
         return observation, judgement
-    kinds = [str(one.outcome) if one.outcome is not Outcome.CRASH else f"crash {one.signal}" for one, _ in seen]
+    kinds = [str(run.outcome) if run.outcome is not Outcome.CRASH else f"crash {run.signal}" for run, _ in seen]
     counts = ", ".join(f"{kind} {kinds.count(kind)}/{len(kinds)}" for kind in dict.fromkeys(kinds))
     reason = f"repeats disagree: {counts}"
     observation.message = bounded(f"{reason}\n{observation.message}".strip(), MESSAGE_LIMIT)
     return observation, Judgement(Verdict.FLAKY, reason, judgement.bug)
 
 
+def _is_canary_report(report: Any) -> TypeGuard[CanaryReport]:
+    """Return whether the canary's process has reported as it does: a backend that it loads may write anything."""
+    if not isinstance(report, dict):
+        return False
+    if "absent" in report or "failed" in report:
+        return all(isinstance(report.get(key, ""), str) for key in ("absent", "failed"))
+    modules = report.get("modules")
+    return (
+        isinstance(modules, list)
+        and all(isinstance(name, str) for name in modules)
+        and isinstance(report.get("device_name"), str)
+    )
+
+
 def observe_exit(ended: ChildExit, timeout_s: float, memory_mib: int) -> tuple[Observation, str]:
-    """What a child's end means: its report if it made one and left in peace, else how it was ended.
+    """Return what a child's end means: its report if it made one and left in peace, else how it was ended.
 
     Its texts are raw: `Observation.present` makes them fit to be kept.
+
+    Args:
+        ended: the end of the child.
+        timeout_s: seconds that it was given.
+        memory_mib: memory that it was given.
     """
-    report: CheckReport | None = ended.frames.get("report")
     clean = ended.signal is None and ended.exit_status == 0 and ended.stopped is None
-    if report is not None and clean and "observation" in report:
-        seen = Observation.from_dict(report["observation"])
-        text = report["text"]
+    if clean and (reported := _reported(ended.frames.get("report"))) is not None:
+        seen, text = reported
     else:
         seen, text = _observe_death(ended, timeout_s, memory_mib), ""
         seen.duration_s = ended.duration_s
@@ -317,6 +339,28 @@ def observe_exit(ended: ChildExit, timeout_s: float, memory_mib: int) -> tuple[O
     output = _OWN_FRAMES.sub("", ended.output_tail) if seen.outcome is Outcome.CRASH else ended.output_tail
     seen.output_tail = bounded(output, RAW_LIMIT)
     return seen, text
+
+
+def _reported(report: Any) -> tuple[Observation, str] | None:
+    """Return the observation and the text of a report; None if it is not one that the harness writes.
+
+    A check that finds the pipe and its nonce may write anything.
+    """
+    told = report.get("observation") if isinstance(report, dict) else None
+    if not isinstance(told, dict) or told.get("outcome") not in list(Outcome):
+        return None
+    seen = Observation.from_dict(told)
+    texts = (seen.error_type, seen.message, seen.frame, seen.signal, seen.output_tail, report.get("text"))
+    counts = (seen.exit_status, seen.graphs, seen.breaks, seen.kernels, seen.fallbacks)
+    seconds = (seen.duration_s, seen.peak_rss_mb)
+    is_ours = (
+        all(isinstance(text, str) for text in texts)
+        and isinstance(seen.frames, list)
+        and all(isinstance(frame, str) for frame in seen.frames)
+        and all(count is None or (type(count) is int and abs(count) < 1 << 63) for count in counts)
+        and all(type(number) in (int, float) and 0 <= number < 1 << 63 for number in seconds)
+    )
+    return (seen, report["text"]) if is_ours else None
 
 
 _OWN_FRAMES = re.compile(
@@ -358,9 +402,11 @@ def _how_it_ended(ended: ChildExit, timeout_s: float, memory_mib: int) -> tuple[
         if ended.signal == signal.SIGABRT and _BAD_ALLOC in ended.output_tail:
             return Outcome.OOM, f"died by {name} after std::bad_alloc"
         return Outcome.CRASH, f"died by {name}"
+    if "report" in ended.frames:
+        return Outcome.CRASH, f"left with status {ended.exit_status} after a report that is none"
     return Outcome.CRASH, f"left with status {ended.exit_status} without reporting"
 
 
 def new_run_id() -> str:
-    """A name for a run: sortable by time, unique."""
+    """Return a name for a run: sortable by time, unique."""
     return f"{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:8]}"

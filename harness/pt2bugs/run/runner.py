@@ -1,16 +1,19 @@
-"""Runs missing cells: environments are made, an engine is started in each, and jobs take the cells from one queue.
+"""Runs work on this machine: environments are made, an engine is started in each, and jobs take the cells from a queue.
 
-Each environment gets one job. When fewer environments remain than jobs, the idle ones help. One journal per
-environment, written by this process alone; a killed run leaves what had finished for the next one.
+Each environment gets one job. When fewer environments remain than jobs, the idle ones help. This process alone writes
+the journal; a killed run leaves what had finished for the next one.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
+import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -21,22 +24,20 @@ from typing import Protocol
 from pt2bugs.case.cells import Cell
 from pt2bugs.case.model import Case
 from pt2bugs.case.observation import Observation
-from pt2bugs.case.words import Outcome, Verdict
+from pt2bugs.case.vocabulary import Outcome, Verdict
 from pt2bugs.engine.client import Engine, EngineError, EngineSettings
-from pt2bugs.engine.environment import CAPABILITY_VARIABLE
-from pt2bugs.engine.facts import EnvironmentFacts
+from pt2bugs.engine.environment import CAPABILITY_VARIABLE, EnvironmentFacts
 from pt2bugs.envs.environment import Environment, EnvironmentFailure, Key
 from pt2bugs.envs.store import Store
+from pt2bugs.results.journal import JournalError, JournalWriter, Record, is_large, new_record
 from pt2bugs.results.matrix import Results
-from pt2bugs.results.record import Record, new_record
-from pt2bugs.results.writer import JournalError, JournalWriter, is_large
 from pt2bugs.run.measurement import MeasureOptions, Measuring, OtherTorchError, new_run_id
-from pt2bugs.run.schedule import CellQueue, RunOptions, Target, Work
+from pt2bugs.run.plan import RunOptions, Target, Work
 
 
 @dataclass
 class Progress:
-    """What a run says; called from several threads, one at a time."""
+    """Callbacks of a run. Several threads call them, one at a time, under `lock`."""
 
     log: Callable[[str], None] = lambda _: None
     total: Callable[[int], None] = lambda _: None
@@ -44,14 +45,80 @@ class Progress:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
+LINE_EVERY_S = 30.0
+"""Between two lines of progress where stderr is no terminal: the log of a CI shows that the run goes on."""
+
+
+@contextlib.contextmanager
+def _progress_lines() -> Iterator[Progress]:
+    counts = {"cells": 0, "done": 0}
+    ended = threading.Event()
+
+    def tell() -> None:
+        while not ended.wait(LINE_EVERY_S):
+            if counts["cells"]:
+                print(f"{counts['done']} of {counts['cells']} cells", file=sys.stderr, flush=True)
+
+    def advance(_: Record) -> None:
+        counts["done"] += 1
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield Progress(
+            log=lambda text: print(text, file=sys.stderr, flush=True),
+            total=lambda count: counts.update(cells=count),
+            advance=advance,
+        )
+    finally:
+        ended.set()
+        teller.join()
+
+
+@contextlib.contextmanager
+def progress_of_cells() -> Iterator[Progress]:
+    """Count cells on stderr as they finish: a live bar on a terminal, in a pipe a line every half minute."""
+    if not sys.stderr.isatty():
+        with _progress_lines() as progress:
+            yield progress
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+    from rich.table import Column
+
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1)),
+        BarColumn(20),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        # Cells come in bursts, one for each environment: the last few minutes tell little about the rest.
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=console, transient=True, expand=True, speed_estimate_period=600) as bar:
+        task = bar.add_task("cells", total=None)
+
+        def advance(record: Record) -> None:
+            text = f"torch {record['torch']} {record['case']} {record['verdict']}"
+            bar.update(task, advance=1, description=text)
+
+        yield Progress(
+            log=lambda text: console.print(text, highlight=False, markup=False),
+            total=lambda count: bar.update(task, total=count),
+            advance=advance,
+        )
+
+
 class Runs(Protocol):
-    """Runs work into a results folder: here (`Runner`) or on the machines of a cluster."""
+    """A runner of work into a results folder: here (`Runner`) or on the machines of a cluster."""
 
     def run(self, work: list[Work]) -> list[Work]: ...
 
 
 class NewRunner(Protocol):
-    """Makes what runs work; `Runner` is one."""
+    """Makes a runner; `Runner` is one."""
 
     def __call__(
         self,
@@ -61,6 +128,77 @@ class NewRunner(Protocol):
         progress: Progress,
         record: Callable[[Record], None],
     ) -> Runs: ...
+
+
+def default_jobs(threads: int = 1) -> int:
+    """Return the number of cells to run at once: one for each core, fewer where a cell has several threads.
+
+    Args:
+        threads: of torch in each cell.
+    """
+    return max(1, len(os.sched_getaffinity(0)) // threads)
+
+
+class Journals:
+    """The journals that a run writes, each opened with its first line; several threads may append."""
+
+    def __init__(self, results: Results) -> None:
+        self._results = results
+        self._lock = threading.Lock()
+        self._writers: dict[Path, JournalWriter] = {}
+
+    def append(self, record: Record, case: Case, target: Target) -> None:
+        """Append a line to the journal of its environment.
+
+        Args:
+            record: the line.
+            case: its case; a backend's own cases may have a folder of results of their own.
+            target: its environment.
+
+        Raises:
+            JournalError: the journal cannot be written.
+        """
+        path = self._results.journal_folder_of(record, case) / f"{target.key.folder}.jsonl"
+        with self._lock:
+            if path not in self._writers:
+                self._writers[path] = JournalWriter(path, shares_facts=is_large(self._results.folder))
+            self._writers[path].append(record)
+
+    def close(self) -> None:
+        """Close all journals."""
+        while self._writers:
+            self._writers.popitem()[1].close()
+
+
+@dataclass
+class CellQueue:
+    """The cells of one environment, taken from both ends.
+
+    Cells of one backend need the same canary and cost alike: they stand together. Cells that may hang come last. Every
+    second job takes from the other end, so that two jobs pay for different canaries.
+    """
+
+    cells: deque[Cell] = field(default_factory=deque)
+
+    @classmethod
+    def of(cls, cells: Iterable[Cell]) -> CellQueue:
+        """Return a queue of these cells.
+
+        Args:
+            cells: of one environment.
+        """
+        ordered = sorted(cells, key=lambda cell: (cell.case.symptom == "hang", cell.device, cell.backend))
+        return cls(deque(ordered))
+
+    def take(self, *, from_the_end: bool) -> Cell | None:
+        """Return the next cell; None if all have been taken.
+
+        Args:
+            from_the_end: whether the caller works from the end.
+        """
+        if not self.cells:
+            return None
+        return self.cells.pop() if from_the_end else self.cells.popleft()
 
 
 class Runner:
@@ -81,35 +219,44 @@ class Runner:
         self.results, self.store, self.options, self.progress = results, store, options, progress
         self.record = record
         self.run_id = new_run_id()
-        self._cases: dict[str, Case] = {}
+        self._journals = Journals(results)
         self._stopping = threading.Event()
         self._changed = threading.Condition()
         self._has_told_removed = False
         self._needed: set[Key] = set()
-        """Environments that this run has made, or found, and not finished with."""
+        """Environments that this run has ready and not finished with; the budget must not remove them."""
 
     def run(self, work: list[Work]) -> list[Work]:
-        """Run everything; the same list, each with the `failure` of its environment if it had one.
+        """Run everything; return the same list, each with the `failure` of its environment if it had one.
+
+        Args:
+            work: the plan, without what the journal answers.
 
         Raises:
             JournalError: the results folder cannot be written. Nothing was run then.
             KeyboardInterrupt: the user stopped it; what had finished is in the journal.
         """
         require_writable(self.results.journal_folder)
-        self._cases = {cell.case.id: cell.case for one in work for cell in one.cells}
-        self.progress.total(sum(len(one.cells) for one in work))
-        jobs = max(1, min(self.options.jobs, sum(len(one.cells) for one in work)))
+        cells = sum(len(part.cells) for part in work)
+        self.progress.total(cells)
+        jobs = max(1, min(self.options.jobs, cells))
         # Installed ahead: one environment more than run at once, so that the disk never holds them all.
         ahead = threading.Semaphore(jobs + 1)
-        with ThreadPoolExecutor(1, "install") as installer, ThreadPoolExecutor(jobs, "job") as pool:
+        with (
+            contextlib.closing(self._journals),
+            ThreadPoolExecutor(1, "install") as installer,
+            ThreadPoolExecutor(jobs, "job") as pool,
+        ):
             environments = [
-                _EnvironmentRun(self, one, installer.submit(self._make, one, ahead), partial(self._let_go, one, ahead))
-                for one in work
+                _EnvironmentRun(
+                    self, part, installer.submit(self._make, part, ahead), partial(self._let_go, part, ahead)
+                )
+                for part in work
             ]
             running = [pool.submit(self._job, number, environments) for number in range(jobs)]
             try:
-                for one in running:
-                    one.result()
+                for job in running:
+                    job.result()
             except BaseException:
                 self._stop(environments)
                 for _ in work:
@@ -150,11 +297,10 @@ class Runner:
 
     def _begin(self, environments: list[_EnvironmentRun]) -> _EnvironmentRun | None:
         with self._changed:
-            fresh = (one for one in environments if not one.has_begun)
-            begun = next(fresh, None)
+            begun = next((run for run in environments if not run.has_begun), None)
             if begun is None:
-                open_ = [one for one in environments if one.queue.cells and not one.work.failure]
-                begun = max(open_, key=lambda one: len(one.queue.cells), default=None)
+                unfinished = [run for run in environments if run.queue.cells and not run.work.failure]
+                begun = max(unfinished, key=lambda run: len(run.queue.cells), default=None)
             if begun is not None:
                 begun.enter()
             return begun
@@ -162,28 +308,40 @@ class Runner:
     def _stop(self, environments: list[_EnvironmentRun]) -> None:
         self._stopping.set()
         self.store.interrupt()
-        for one in environments:
-            one.stop()
-
-    def journal_path(self, target: Target, record: Record) -> Path:
-        """The journal that a line of an environment goes to."""
-        return journal_path(self.results, self._cases.get(record["case"]), target, record)
+        for run in environments:
+            run.stop()
 
     def log(self, text: str) -> None:
-        """Say something to the user."""
+        """Say something to the user.
+
+        Args:
+            text: one line.
+        """
         with self.progress.lock:
             self.progress.log(text)
 
     def tell_removed(self, names: tuple[str, ...]) -> None:
-        """Say once which of the user's variables the cells do not get."""
+        """Say once which of the user's variables the cells do not get.
+
+        Args:
+            names: of the variables.
+        """
         with self._changed:
             is_news = names and not self._has_told_removed
             self._has_told_removed |= bool(names)
         if is_news:
             self.log(f"kept from the cells, as they change what a compiler does: {', '.join(names)}")
 
-    def add(self, record: Record, *, final: bool) -> None:
-        """Take a line that is in the journal into account."""
+    def add(self, record: Record, cell: Cell, work: Work, *, final: bool) -> None:
+        """Write a line, and count its cell if it is the last of a series.
+
+        Args:
+            record: the line.
+            cell: what was run.
+            work: of which the cell is part.
+            final: whether it is the last line of its series.
+        """
+        self._journals.append(record, cell.case, work.target)
         with self.progress.lock:
             self.record(record)
             if final:
@@ -191,7 +349,7 @@ class Runner:
 
 
 class _EnvironmentRun:
-    """One environment during a run: its engine, its queue, its journal, and how many jobs are in it."""
+    """One environment during a run: its engine, its queue, and how many jobs are in it."""
 
     def __init__(self, runner: Runner, work: Work, made: Future[Environment | None], done: Callable[[], None]) -> None:
         self._runner, self.work, self._made, self._done = runner, work, made, done
@@ -200,7 +358,6 @@ class _EnvironmentRun:
         self._jobs = 0
         self._lock = threading.Lock()
         self._measuring: Measuring | None = None
-        self._journals: dict[Path, JournalWriter] = {}
         self._held = contextlib.ExitStack()
         self._began = 0.0
 
@@ -225,7 +382,12 @@ class _EnvironmentRun:
             self._measuring.engine.stop()
 
     def run(self, *, from_the_end: bool, stopping: threading.Event) -> None:
-        """Measure cells until the queue is empty."""
+        """Measure cells until the queue is empty.
+
+        Args:
+            from_the_end: whether this job takes from the end of the queue.
+            stopping: set when the run is to end.
+        """
         made = self._made.result()
         if stopping.is_set():
             return
@@ -236,10 +398,11 @@ class _EnvironmentRun:
         worker = measuring.engine.open()
         try:
             while not stopping.is_set() and (cell := self._take(from_the_end=from_the_end)) is not None:
-                for one in measuring.measure(cell, worker):
+                for measurement in measuring.measure(cell, worker):
                     if stopping.is_set():
                         return
-                    self._add(one.record, final=one.final)
+                    self._runner.add(measurement.record, cell, self.work, final=measurement.final)
+                    self._runner.tell_removed(measuring.engine.removed)
                 if measuring.failure:
                     self._fail(measuring.failure)
         except OtherTorchError as error:
@@ -273,22 +436,6 @@ class _EnvironmentRun:
         pairs = {(cell.device, cell.backend) for cell in self.work.cells}
         return new_measuring(python, target, options, self._runner.run_id, pairs, keeps_python_path=made is None)
 
-    def _add(self, record: Record, *, final: bool) -> None:
-        with self._lock:
-            path = self._runner.journal_path(self.work.target, record)
-            if path not in self._journals:
-                if not self._journals:
-                    self._held.callback(self._close_journals)
-                self._journals[path] = JournalWriter(path, shares_facts=is_large(self._runner.results.folder))
-            self._journals[path].append(record)
-        self._runner.add(record, final=final)
-        if self._measuring is not None:
-            self._runner.tell_removed(self._measuring.engine.removed)
-
-    def _close_journals(self) -> None:
-        while self._journals:
-            self._journals.popitem()[1].close()
-
     def _fail(self, reason: str) -> None:
         with self._lock:
             is_news = not self.work.failure
@@ -299,11 +446,14 @@ class _EnvironmentRun:
     def _record_failure(self) -> None:
         """An environment that cannot be made is an error of all its cells."""
         while (cell := self._take(from_the_end=False)) is not None:
-            self._add(record_of_unmade(cell, self.work, self._runner.run_id), final=True)
+            self._runner.add(record_of_unmade(cell, self.work, self._runner.run_id), cell, self.work, final=True)
 
 
 def require_writable(folder: Path) -> None:
     """Fail before anything is installed, not after.
+
+    Args:
+        folder: of the results.
 
     Raises:
         JournalError: nothing can be written to the folder.
@@ -317,11 +467,6 @@ def require_writable(folder: Path) -> None:
         raise JournalError(problem) from None
 
 
-def journal_path(results: Results, case: Case | None, target: Target, record: Record) -> Path:
-    """The journal that a line of an environment goes to."""
-    return results.journal_folder_of(record, case) / f"{target.key.folder}.jsonl"
-
-
 def new_measuring(
     python: Path,
     target: Target,
@@ -331,7 +476,16 @@ def new_measuring(
     *,
     keeps_python_path: bool,
 ) -> Measuring:
-    """What measures the cells of a target in its interpreter; `pairs` are their devices and backends."""
+    """Return the measuring of a target's cells.
+
+    Args:
+        python: the interpreter.
+        target: its environment.
+        options: how cells are run.
+        run_id: of the lines.
+        pairs: devices and backends of the cells.
+        keeps_python_path: whether PYTHONPATH reaches the interpreter: it does where that is the user's own.
+    """
     settings = EngineSettings(
         python=python,
         threads=options.threads,
@@ -351,6 +505,7 @@ def new_measuring(
             capability=options.capability,
             repeat=options.repeat,
             confirm=options.confirm,
+            timeout_cap_s=options.timeout_cap_s,
             torch=target.key.torch,
             python=target.key.python,
             extras=target.key.extras,
@@ -361,7 +516,13 @@ def new_measuring(
 
 
 def record_of_unmade(cell: Cell, work: Work, run_id: str) -> Record:
-    """The line of a cell whose environment cannot be made, as `work.failure` says."""
+    """Return the line of a cell whose environment cannot be made.
+
+    Args:
+        cell: the cell.
+        work: its `failure` says why.
+        run_id: of the line.
+    """
     key = work.target.key
     seen = Observation(Outcome.ERROR, message=f"the environment cannot be made: {work.failure}")
     facts = EnvironmentFacts(torch=key.torch, python=key.python)

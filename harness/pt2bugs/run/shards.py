@@ -1,30 +1,44 @@
-"""Divides a selection into shards for machines that do not talk to each other.
+"""Divides a plan into shards for machines that do not talk to each other.
 
-A division depends on the selection and on the committed durations alone, never on what a journal answers. So all
-machines come to the same one, and a shard has the same cells when it is run again.
+A division depends on the plan and on the committed durations alone, never on what a journal answers. So all machines
+come to the same one, and a shard has the same cells when it is run again.
 """
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
+from statistics import median
 
-from pt2bugs.case.cells import Cell
+from pt2bugs.case.cells import Cell, CellName
 from pt2bugs.errors import InputError
-from pt2bugs.run.schedule import Target, Work
+from pt2bugs.files import write_text
+from pt2bugs.run.plan import CELL_S, Target, Work
 
 SETUP_S = 60.0
 """Seconds that an environment is taken to cost each shard that has a part of it. A constant, so that no machine
-divides by what it has itself."""
+divides by its own speed."""
 
 TOLERANCE = 1.1
-"""A division that keeps environments whole may last so much longer than the best one."""
+"""A division that keeps environments whole may last this much longer than the best one."""
 
-MOST = 1000
-"""Shards at most; more than any CI starts."""
+MAX_SHARDS = 1000
+"""More than any CI starts."""
+
+DURATIONS = "durations.csv"
+"""The committed durations in the folder of results: a file that runs do not change.
+
+The journal would be a better source and a moving one. `pt2bugs plan --update-durations` writes the file from the
+journal.
+"""
+
+_COLUMNS = ["case", "check", "device", "backend", "seconds"]
 
 
 @dataclass(frozen=True)
@@ -37,11 +51,18 @@ class ShardName:
 
     @classmethod
     def parse(cls, text: str) -> ShardName:
-        """Raises ValueError, with words, if the text is none."""
-        found = re.fullmatch(r"(\d{1,5})/(\d{1,5})(?:@([0-9a-f]{8}))?", text)
-        if not found or not 1 <= int(found[1]) <= int(found[2]) <= MOST:
-            raise ValueError(f"{text!r} is no shard; write for example 3/10, with at most {MOST} shards")
-        return cls(int(found[1]), int(found[2]), found[3] or "")
+        """Return the name that a text is.
+
+        Args:
+            text: as ``1/4``, with or without a digest.
+
+        Raises:
+            ValueError: the text is none; the message says so in words.
+        """
+        match = re.fullmatch(r"(\d{1,5})/(\d{1,5})(?:@([0-9a-f]{8}))?", text)
+        if not match or not 1 <= int(match[1]) <= int(match[2]) <= MAX_SHARDS:
+            raise ValueError(f"{text!r} is no shard; write for example 3/10, with at most {MAX_SHARDS} shards")
+        return cls(int(match[1]), int(match[2]), match[3] or "")
 
     def __str__(self) -> str:
         return f"{self.number}/{self.count}" + (f"@{self.digest}" if self.digest else "")
@@ -49,13 +70,13 @@ class ShardName:
 
 @dataclass(frozen=True)
 class Division:
-    """All shards of a selection, each with the work that it is to do; one may be empty."""
+    """All shards of a plan, each with its slice of it; a shard may be empty."""
 
     shards: Sequence[Sequence[Work]]
 
     @cached_property
     def digest(self) -> str:
-        """Names the division: equal on two machines if both divide the same cells in the same way."""
+        """Short hash, equal on two machines if both divide the same cells in the same way."""
         names = sorted(
             f"{number} {_place(work.target)} {' '.join(cell.key)}"
             for number, shard in enumerate(self.shards, 1)
@@ -65,11 +86,18 @@ class Division:
         return hashlib.sha256("\n".join([str(len(self.shards)), *names]).encode()).hexdigest()[:8]
 
     def name(self, number: int) -> ShardName:
-        """The name of a shard, counted from 1, that says which division is meant."""
+        """Return the name of a shard, counted from 1, with the digest of this division.
+
+        Args:
+            number: of the shard.
+        """
         return ShardName(number, len(self.shards), self.digest)
 
     def shard(self, name: ShardName) -> Sequence[Work]:
-        """The work of a shard.
+        """Return the slice of the plan that a shard is.
+
+        Args:
+            name: of the shard.
 
         Raises:
             InputError: the name means another division.
@@ -87,13 +115,19 @@ def _place(target: Target) -> str:
     return " ".join([target.build or target.key.torch, *target.key.extras, target.setup.name if target.setup else ""])
 
 
-def divide(work: Iterable[Work], count: int, seconds: Callable[[Cell], float]) -> Division:
-    """Divide the work into that many shards of about the same duration, environments whole as far as that allows."""
-    ordered = [_Part.of(one, seconds) for one in work if one.cells]
+def divide(planned: Iterable[Work], count: int, seconds: Callable[[Cell], float]) -> Division:
+    """Divide a plan into shards of about the same duration, environments whole as far as that allows.
+
+    Args:
+        planned: the plan.
+        count: number of shards.
+        seconds: expected duration of a cell.
+    """
+    ordered = [_Part.of(part, seconds) for part in planned if part.cells]
     ordered.sort(key=lambda part: (-part.seconds, _place(part.target)))
     total = sum(part.seconds for part in ordered) + SETUP_S * max(len(ordered), count)
     best = max([total / count, *(SETUP_S + part.longest for part in ordered)])
-    shards = _whole(ordered, count, best * TOLERANCE)
+    shards = _keep_whole(ordered, count, best * TOLERANCE)
     capacity = best
     while shards is None:
         shards = _cut(ordered, count, capacity)
@@ -111,7 +145,7 @@ class _Part:
     @classmethod
     def of(cls, work: Work, seconds: Callable[[Cell], float]) -> _Part:
         cells = [(seconds(cell), cell) for cell in work.cells]
-        return cls(work.target, sorted(cells, key=lambda one: (-one[0], one[1].key)))
+        return cls(work.target, sorted(cells, key=lambda cell: (-cell[0], cell[1].key)))
 
     @property
     def seconds(self) -> float:
@@ -122,7 +156,11 @@ class _Part:
         return self.cells[0][0]
 
     def in_parts(self, count: int) -> list[_Part]:
-        """Parts of about the same duration, none of them empty."""
+        """Return parts of about the same duration, none of them empty.
+
+        Args:
+            count: of parts at most.
+        """
         parts = [_Part(self.target) for _ in range(min(count, len(self.cells)))]
         filled = [0.0] * len(parts)
         for seconds, cell in self.cells:
@@ -133,8 +171,8 @@ class _Part:
         return parts
 
 
-def _whole(ordered: Sequence[_Part], count: int, capacity: float) -> list[list[_Part]] | None:
-    """Environments whole, or in as few equal parts as fit; None if that exceeds the capacity of a shard."""
+def _keep_whole(ordered: Sequence[_Part], count: int, capacity: float) -> list[list[_Part]] | None:
+    """Return shards of environments that are whole, or in as few equal parts as fit; None if a shard overflows."""
     room = max(capacity - SETUP_S, 1e-9)
     parts = [part for whole in ordered for part in whole.in_parts(int(-(-whole.seconds // room)) or 1)]
     parts.sort(key=lambda part: (-part.seconds, _place(part.target), part.cells[0][1].key))
@@ -148,7 +186,7 @@ def _whole(ordered: Sequence[_Part], count: int, capacity: float) -> list[list[_
 
 
 def _cut(ordered: Sequence[_Part], count: int, capacity: float) -> list[list[_Part]] | None:
-    """Shard after shard filled, an environment cut where a shard is full; None if something is left."""
+    """Return shards filled one after the other, environments cut where a shard is full; None if something is left."""
     shards: list[list[_Part]] = [[]]
     filled = 0.0
     for whole in ordered:
@@ -169,8 +207,73 @@ def _cut(ordered: Sequence[_Part], count: int, capacity: float) -> list[list[_Pa
 
 
 def _as_work(shard: Sequence[_Part]) -> list[Work]:
-    """One work for each environment of a shard, which may have several parts of it."""
-    found: dict[str, Work] = {}
+    """Return one work for each environment of a shard, which may have several parts of it."""
+    works: dict[str, Work] = {}
     for part in shard:
-        found.setdefault(_place(part.target), Work(part.target, [])).cells.extend(cell for _, cell in part.cells)
-    return list(found.values())
+        works.setdefault(_place(part.target), Work(part.target, [])).cells.extend(cell for _, cell in part.cells)
+    return list(works.values())
+
+
+class Durations:
+    """Expected seconds of cells; the median of all for a cell that is not known."""
+
+    def __init__(self, known: Mapping[CellName, float]) -> None:
+        self._known = known
+        self._usual = median(known.values()) if known else CELL_S
+
+    def of(self, cell: Cell) -> float:
+        """Return the expected seconds of a cell.
+
+        Args:
+            cell: of the plan.
+        """
+        return self._known.get(cell.key, self._usual)
+
+
+def read_durations(path: Path) -> Durations:
+    """Return the durations of a file; without the file all cells last the same.
+
+    Args:
+        path: of the file.
+
+    Raises:
+        InputError: a line of the file is damaged.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return Durations({})
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read: {error}") from None
+    known: dict[CellName, float] = {}
+    rows = csv.reader(io.StringIO(text))
+    for number, row in enumerate(rows, 1):
+        if number == 1 and row == _COLUMNS:
+            continue
+        try:
+            case, check, device, backend, seconds = row
+            known[CellName(case, check, device, backend)] = value = float(seconds)
+            if not 0 <= value < float("inf"):
+                raise ValueError(value)  # noqa: TRY301
+        except ValueError:
+            problem = f"is no line of {','.join(_COLUMNS)}; `pt2bugs plan --update-durations` writes the file anew"
+            raise InputError(f"{path}:{number}: {problem}") from None
+    return Durations(known)
+
+
+def write_durations(path: Path, known: Mapping[CellName, float]) -> None:
+    """Write durations, sorted, with two significant digits: small changes of a machine leave the file as it is.
+
+    Args:
+        path: the file.
+        known: seconds of checks.
+
+    Raises:
+        FileError: the file cannot be written; the one that was there stays.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    # Below a tenth of a second the fork and the exit of a cell are what lasts.
+    writer.writerows([*name, f"{float(f'{max(seconds, 0.1):.2g}'):g}"] for name, seconds in sorted(known.items()))
+    write_text(path, text.getvalue())

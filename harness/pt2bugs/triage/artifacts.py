@@ -16,14 +16,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pt2bugs.case.observation import bounded
-from pt2bugs.case.words import Outcome
+from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.errors import install_command
 from pt2bugs.files import write_text
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.classify import Classification
 from pt2bugs.triage.identity import Identity
 from pt2bugs.triage.ladder import LAYERS, Ladder
 from pt2bugs.triage.program import Program
-from pt2bugs.triage.trial import Laboratory
+from pt2bugs.triage.runner import ProgramRunner
 
 MAX_FILE = 100_000
 """Characters kept of a file, its head and its tail."""
@@ -69,7 +70,7 @@ class _Plan:
 
 
 def gather(
-    lab: Laboratory,
+    lab: ProgramRunner,
     program: Program,
     classification: Classification,
     ladder: Ladder,
@@ -140,7 +141,7 @@ def _plans(classification: Classification, ladder: Ladder, *, is_raised_again: b
         )
 
 
-def _run_launchers(lab: Laboratory, run_folder: Path) -> None:
+def _run_launchers(lab: ProgramRunner, run_folder: Path) -> None:
     """Run what the first run left to be run: it minifies the graph and writes `repro.py`."""
     for launcher in _launchers(run_folder)[:1]:
         # It writes where it stands, and a run stands in a folder that is gone after it.
@@ -180,7 +181,7 @@ def _render(run_folder: Path, seconds: float) -> str:
     beside = Path(sys.executable).parent / "tlparse"
     program = str(beside) if beside.exists() else shutil.which("tlparse")
     if program is None:
-        return "it is not installed: pip install 'pt2bugs[triage]'; the raw trace is kept"
+        return f"it is not installed: {install_command('triage')}; the raw trace is kept"
     pages = run_folder / "pages"
     command = [program, str(traces[0]), "-o", str(pages), "--no-browser"]
     try:
@@ -201,7 +202,7 @@ def _size(files: list[Path]) -> int:
     return sum(file.stat().st_size for file in files)
 
 
-def _keep(lab: Laboratory, program: Program, run_folder: Path, target: Path, room: int) -> Iterator[Path]:
+def _keep(lab: ProgramRunner, program: Program, run_folder: Path, target: Path, room: int) -> Iterator[Path]:
     """Copy the text files of a folder, bounded and cleaned; the smallest first, as long as there is room."""
     files = [
         file for file in run_folder.rglob("*") if file.is_file() and not file.is_symlink() and file.suffix in _TEXT

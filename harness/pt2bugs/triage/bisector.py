@@ -10,11 +10,12 @@ from collections.abc import Callable
 
 from packaging.version import Version
 from pt2bugs.case.expectation import public
-from pt2bugs.case.words import Outcome
+from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.triage.identity import is_repeated
 from pt2bugs.triage.ladder import Ladder
 from pt2bugs.triage.program import Program
 from pt2bugs.triage.reproduce import Reproduction
-from pt2bugs.triage.trial import Laboratory, Trial
+from pt2bugs.triage.runner import ProgramRunner, RunResult
 
 SUBSYSTEMS = {
     "aot_eager_decomp_partition": ("decomposition",),
@@ -24,7 +25,9 @@ SINCE = Version("2.6")
 _ALL = 10**6
 
 
-def narrow(lab: Laboratory, program: Program, found: Reproduction, ladder: Ladder, log: Callable[[str], None]) -> None:
+def narrow(
+    lab: ProgramRunner, program: Program, found: Reproduction, ladder: Ladder, log: Callable[[str], None]
+) -> None:
     """Name the subsystem and its application in `ladder`, or say there why it cannot be named.
 
     Raises:
@@ -41,14 +44,14 @@ def narrow(lab: Laboratory, program: Program, found: Reproduction, ladder: Ladde
         ladder.why_no_pass = f"torch {public(lab.torch)} has no bisector; {SINCE} and newer have one"
         return
 
-    def run(subsystem: str, limit: int) -> tuple[bool, Trial]:
+    def run(subsystem: str, limit: int) -> tuple[bool, RunResult]:
         env = {
             "TORCH_BISECT_BACKEND": ladder.first_failing,
             "TORCH_BISECT_SUBSYSTEM": subsystem,
             "TORCH_BISECT_MAX": str(limit),
         }
         trial = lab.run(program.path, {"bisect": limit}, env=env, stdout=found.oracle.reference is not None)
-        return found.oracle.identity(trial).is_same(found.identity), trial
+        return is_repeated(found.oracle.identity(trial), found.identity), trial
 
     for subsystem in subsystems:
         if lab.budget.is_over:

@@ -15,6 +15,7 @@ class Budget:
 
     minutes: float
     _began: float = field(default_factory=time.monotonic)
+    _whole: Budget | None = None
 
     @property
     def left_s(self) -> float:
@@ -26,7 +27,13 @@ class Budget:
 
     def share(self, part: float) -> Budget:
         """A budget of its own for one step: that part of what is left."""
-        return Budget(max(0.0, self.left_s * part) / 60)
+        return Budget(max(0.0, self.left_s * part) / 60, _whole=self)
+
+    def exclude(self, seconds: float) -> None:
+        """Do not count time that was spent on something else, such as installing an environment."""
+        self._began += seconds
+        if self._whole is not None:
+            self._whole.exclude(seconds)
 
     def cap(self, seconds: float) -> float:
         """These seconds, or what is left if that is less."""

@@ -1,6 +1,6 @@
 """Step 3: the class of a failure in the words of a header's `symptom`, its component, and what upstream would call it.
 
-The tables below are the mapping that docs/triage.md publishes. The first row that fits decides.
+The tables below are the mapping that docs/evaluation/triage.md publishes. The first row that fits decides.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import ast
 import re
 from dataclasses import dataclass
 
-from pt2bugs.case.words import Outcome
+from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.triage.identity import Identity
 from pt2bugs.triage.ladder import (
     CROSSREF,
@@ -22,7 +22,7 @@ from pt2bugs.triage.ladder import (
 )
 from pt2bugs.triage.program import Program, expects_exception
 from pt2bugs.triage.reproduce import Reproduction
-from pt2bugs.triage.trial import Trial
+from pt2bugs.triage.runner import RunResult
 
 _GRAPH_BREAK = re.compile(r"\.Unsupported$|\.exc\.UserError$|Graph[Bb]reak")
 """What Dynamo answers with a graph break; an UncapturedHigherOrderOpError it always raises."""
@@ -147,6 +147,8 @@ def classify(program: Program, found: Reproduction, ladder: Ladder) -> Classific
     first = ladder.first_failing
     if first == "none" and (set(trial.entered) <= {"compile"} or ladder.shows("no_export")):
         reason = "it fails in the same way without the compiler"
+        if ladder.is_plain_in_other_words and (none := ladder.step("none")) is not None:
+            reason = f"it fails at the same line without the compiler, which says: {none.identity.headline[:200]}"
         return Classification(None, None, identity.frame, operator_of(found, ladder), (), reason)
     symptom, why = symptom_of(program, identity, trial, ladder)
     component, because = component_of(identity, trial, ladder)
@@ -161,7 +163,7 @@ def classify(program: Program, found: Reproduction, ladder: Ladder) -> Classific
     return Classification(symptom, component, frame, operator_of(found, ladder), labels, f"{why}; {because}")
 
 
-def symptom_of(program: Program, identity: Identity, trial: Trial, ladder: Ladder) -> tuple[str, str]:
+def symptom_of(program: Program, identity: Identity, trial: RunResult, ladder: Ladder) -> tuple[str, str]:
     """The class, and the row of the table that decided."""
     outcome = identity.outcome
     if outcome is Outcome.CRASH:
@@ -193,7 +195,7 @@ def symptom_of(program: Program, identity: Identity, trial: Trial, ladder: Ladde
     return "wrong-result", "the program's own comparison fails"
 
 
-def _symptom_of_exception(identity: Identity, trial: Trial, ladder: Ladder) -> tuple[str, str]:
+def _symptom_of_exception(identity: Identity, trial: RunResult, ladder: Ladder) -> tuple[str, str]:
     kind, frames = identity.error_type, f"{identity.frame}\n{trial.observation.all_frames}"
     exports_only = "export" in trial.entered and "compile" not in trial.entered
     breaks = _GRAPH_BREAK.search(kind) and not (exports_only and _USER_ERROR.search(kind))
@@ -218,7 +220,7 @@ def is_own_backend(rung: str) -> bool:
     return bool(rung) and rung not in LAYERS and rung not in _RUNG_COMPONENT
 
 
-def component_of(identity: Identity, trial: Trial, ladder: Ladder) -> tuple[str, str]:
+def component_of(identity: Identity, trial: RunResult, ladder: Ladder) -> tuple[str, str]:
     """The component, and why."""
     first = ladder.first_failing
     frames = [identity.frame, *trial.observation.frames] if identity.frame else []

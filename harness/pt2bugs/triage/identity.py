@@ -1,33 +1,33 @@
-"""Which failure it is: what two runs must have in common to show the same bug."""
+"""The failure of one run as a report tells it; `failure` is what it is compared by."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
+from pt2bugs.case.failure import LENGTH, Failure, Level, normalize
 from pt2bugs.case.observation import Observation, telling_line
-from pt2bugs.case.words import FAILURES, Outcome
+from pt2bugs.case.vocabulary import FAILURES, Outcome
 
 PRINTS_OTHERWISE = "prints otherwise than without the compiler"
 """The message of a program whose only failure is its output."""
-_BACKEND_RAISED = re.compile(r"^backend='[^']*' raised:\s*")
-_BACKEND_NAMED = re.compile(r"(\bBackend compiler )`[^`]*`|(\bBackend: )[\w.-]+")
-"""The backend's name in Dynamo's account of its failure, where a backend asks for a graph break."""
-_USER_CODE = re.compile(r"\n\s*from user code:.*", re.DOTALL)
-_ADVICE = re.compile(r"\n\s*(Set TORCH\w+=|You can suppress this exception).*", re.DOTALL)
-_NUMBER = re.compile(r"0x[0-9a-fA-F]+|(?<![A-Za-z_])\d+(\.\d+)?(e[-+]?\d+)?")
 _RAISED_AGAIN = re.compile(r"torch/_dynamo/eval_frame\.py(:\d+)? (compile_wrapper|_fn|__call__)$")
 """Where Dynamo raises whatever went wrong once more, without its traceback."""
 _CONTEXT = re.compile(r"Developer debug context: (\S.*)")
+_FAILED_WITH = re.compile(r"\bBackend compiler `[^`]*` failed with (\S.*)")
 _GOT = re.compile(r"\bgot (\w*(?:Error|Exception)\(.*)")
-"""What Dynamo met when it ran an operator on fake tensors; before it stand the operator and all its arguments."""
-_PATH = re.compile(r"(?:/[\w.+-]+){2,}|<(?:cell|cache|env)>\S*")
+"""The exception that Dynamo met as it ran an operator on fake tensors; before it stand the operator and its arguments.
+"""
 
 
 @dataclass(frozen=True)
 class Identity:
-    """A failure: outcome, exception, message, innermost torch frame, signal, and the line of the program it left."""
+    """The outcome of a run: exception, message, innermost torch frame, signal, and the line of the program it left.
+
+    It does not compare by itself: `failure` does, at a named level.
+    """
 
     outcome: Outcome
     error_type: str = ""
@@ -38,6 +38,12 @@ class Identity:
 
     @classmethod
     def of(cls, seen: Observation, lines: list[int] | None = None) -> Identity:
+        """Return the identity of an observation.
+
+        Args:
+            seen: one run.
+            lines: of the program, that the exception left; the innermost is last.
+        """
         line = lines[-1] if lines else 0
         return cls(seen.outcome, seen.error_type, seen.message, seen.frame, seen.signal, line)
 
@@ -45,22 +51,36 @@ class Identity:
     def is_failure(self) -> bool:
         return self.outcome in FAILURES
 
-    @property
-    def signature(self) -> str:
-        """The message without what differs from run to run: numbers, addresses, paths, the backend's name."""
-        text = _BACKEND_NAMED.sub(r"\1\2#", _BACKEND_RAISED.sub("", self.message.strip()))
-        text = _ADVICE.sub("", _USER_CODE.sub("", text))
-        return _without_numbers(text)[:300]
+    @cached_property
+    def failure(self) -> Failure | None:
+        """The failure; None if the run shows none.
+
+        Its message also has what stands inside: the first line of a graph break is one of a few hundred sentences. An
+        exception without a word has its place there.
+        """
+        seen = Observation(self.outcome, self.error_type, self.message, self.frame, signal=self.signal)
+        failure = Failure.of(seen)
+        if failure is None:
+            return None
+        message, inner = failure.message, normalize(self.inner)[:LENGTH]
+        line = telling_line(self.message)
+        if inner and self.inner not in line:
+            message = f"{message} ({inner})"
+        elif inner and _GOT.search(line):
+            message = inner
+        elif not message and self.outcome in (Outcome.RAISE, Outcome.WRONG):
+            message = self.place
+        return replace(failure, message=message)
 
     @property
     def inner(self) -> str:
-        """What a message says beyond its first line: the exception inside it, or the place that Dynamo names."""
-        found = _GOT.search(self.message) or _CONTEXT.search(self.message)
-        return found[1].strip() if found is not None else ""
+        """The part of a message that tells more than its first line: an inner exception, or the place Dynamo names."""
+        match = next(filter(None, (part.search(self.message) for part in (_GOT, _FAILED_WITH, _CONTEXT))), None)
+        return match[1].strip() if match is not None else ""
 
     @property
     def headline(self) -> str:
-        """The failure in one line: the exception and what it says, or where it was raised without a word."""
+        """The failure in one line: the exception and its message, or where it was raised without one."""
         text = telling_line(self.message)
         if (inner := self.inner) and inner not in text:
             text = f"{text} ({inner})"
@@ -80,30 +100,6 @@ class Identity:
         """
         return "" if _RAISED_AGAIN.search(self.frame) else re.sub(r":\d+ ", " ", self.frame)
 
-    def is_same(self, other: Identity) -> bool:
-        """Whether both show the same bug in one program.
-
-        By outcome and signal; of exceptions also by type, and then by message or innermost torch frame or, where the
-        program's own assertion failed, by the line it stands on.
-        """
-        if (self.outcome, self.signal, self.error_type) != (other.outcome, other.signal, other.error_type):
-            return False
-        if self.outcome not in (Outcome.RAISE, Outcome.WRONG):
-            return True
-        if self.outcome is Outcome.WRONG and self.line and self.line == other.line:
-            return True
-        if self.signature and self.signature == other.signature:
-            return True
-        return bool(self.place) and self.place == other.place
-
-    def says_the_same(self, other: Identity) -> bool:
-        """Whether both say the same, numbers and paths aside: of an exception that a smaller program raises."""
-        return _without_numbers(self.headline) == _without_numbers(other.headline)
-
-    def is_equal(self, other: Identity) -> bool:
-        """Whether both are the same to the last digit: so it is without the compiler if that is not needed."""
-        return self.is_same(other) and self.message == other.message
-
     def as_json(self) -> dict[str, Any]:
         return {
             "error_type": self.error_type,
@@ -113,5 +109,26 @@ class Identity:
         }
 
 
-def _without_numbers(text: str) -> str:
-    return " ".join(_NUMBER.sub("#", _PATH.sub("<path>", text)).split())
+def is_repeated(seen: Identity, wanted: Identity) -> bool:
+    """Return whether a run of a program on one torch shows the failure that another run of it showed.
+
+    Args:
+        seen: of this run, perhaps on another rung.
+        wanted: of the other.
+    """
+    if seen.failure is None:
+        return False
+    # MESSAGE: the frame moves with the rung, and the numbers of a wrong result with each run. An assertion of the
+    # program's own prints values in words of its own: on one line it is one assertion, and TYPE is enough.
+    is_one_assertion = seen.outcome is Outcome.WRONG and seen.line > 0 and seen.line == wanted.line
+    return seen.failure.same(wanted.failure, Level.TYPE if is_one_assertion else Level.MESSAGE)
+
+
+def is_repeated_verbatim(seen: Identity, wanted: Identity) -> bool:
+    """Return whether a run repeats a failure to the last digit: without the compiler, values tell it from a mistake.
+
+    Args:
+        seen: of this run.
+        wanted: of the other.
+    """
+    return is_repeated(seen, wanted) and seen.message == wanted.message

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from pt2bugs.case.expectation import public
+from pt2bugs.match.known import KnownBugs
 from pt2bugs.results.matrix import Results
-from pt2bugs.triage.answer import KnownBugs
 from pt2bugs.triage.reproduce import Reproduction
+from pt2bugs.triage.verdict import is_fixed
 
 
 def known_bugs(
@@ -21,7 +22,9 @@ def known_bugs(
     release = public(torch)
     for one in known.recognize(text_of(found), release):
         if one.matches:
-            return [known.as_dict(match, release) for match in one.matches]
+            matches = [known.as_dict(match, release) for match in one.matches]
+            # A bug that is fixed on this release may be back, but anything else is more likely.
+            return sorted(matches, key=lambda match: is_fixed(match, release))
     return []
 
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pt2bugs.case.observation import Observation, telling_line
-from pt2bugs.case.words import Outcome
-from pt2bugs.triage.identity import Identity
+from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.triage.identity import Identity, is_repeated, is_repeated_verbatim
 from pt2bugs.triage.program import Program, expects_exception
 from pt2bugs.triage.reproduce import Reproduction
-from pt2bugs.triage.trial import Laboratory, Trial
+from pt2bugs.triage.runner import PROGRAM_NAME, ProgramRunner, RunResult
 
 LAYERS = ("none", "eager", "aot_eager", "aot_eager_decomp_partition", "inductor")
 """Each of them does what the one before does, and one thing more."""
@@ -73,7 +73,7 @@ class Step:
     rung: str
     identity: Identity
     same: bool
-    trial: Trial | None = None
+    trial: RunResult | None = None
 
     def as_json(self) -> dict[str, str]:
         return {
@@ -97,6 +97,8 @@ class Ladder:
     below: str = ""
     pass_: str = ""
     why_no_pass: str = ""
+    is_plain_in_other_words: bool = False
+    """The program fails at the same line without the compiler, in other words."""
 
     def step(self, rung: str) -> Step | None:
         return next((step for step in self.steps if step.rung == rung), None)
@@ -132,7 +134,7 @@ class Climber:
     """
 
     def __init__(
-        self, lab: Laboratory, program: Program, found: Reproduction, log: Log, *, inside: bool = True
+        self, lab: ProgramRunner, program: Program, found: Reproduction, log: Log, *, inside: bool = True
     ) -> None:
         self._lab, self._program, self._found, self._log = lab, program, found, log
         self._inside = inside
@@ -156,6 +158,9 @@ class Climber:
         if "compile" not in entered and "export" not in entered:
             return self._without_compile()
         none = self._try("none", {"backend": "none"}, exact=True)
+        if not none.same and not self._wants_refusal and self._fails_at_the_same_line(none):
+            self.ladder.steps[-1] = none = replace(none, same=True)
+            self.ladder.is_plain_in_other_words = True
         if none.same and not self._wants_refusal:
             for rung in LAYERS[1:]:
                 self._skip(rung, "it fails without torch.compile")
@@ -176,6 +181,21 @@ class Climber:
             self._narrow()
         return ladder
 
+    def _fails_at_the_same_line(self, none: Step) -> bool:
+        """Return whether the program raises without the compiler at the line where it does with it, in other words.
+
+        Dynamo runs the program on fake tensors, and says in its own words what the operator refuses. The line is the
+        innermost of the program; Dynamo quotes it below "from user code".
+        """
+        found, plain = self._found, none.trial
+        if plain is None or not plain.lines or {found.outcome, plain.outcome} != {Outcome.RAISE}:
+            return False
+        name = re.escape(PROGRAM_NAME)
+        text = found.identity.message.partition("from user code")[2]
+        quoted = [int(number) for number in re.findall(rf'File "[^"]*{name}", line (\d+)', text)]
+        innermost = quoted[-1] if quoted else found.trial.lines[-1] if found.trial.lines else 0
+        return plain.lines[-1] == innermost
+
     def _first_failing(self) -> str:
         """The first layer that shows the failure; empty if none does.
 
@@ -184,7 +204,8 @@ class Climber:
         """
         steps = self.ladder.steps
         same = [step for step in steps if step.rung in LAYERS[1:] and step.same]
-        if self._wants_refusal and (exact := [one for one in same if one.identity.is_equal(self._found.identity)]):
+        exact = [step for step in same if is_repeated_verbatim(step.identity, self._found.identity)]
+        if self._wants_refusal and exact:
             steps[:] = [replace(step, same=False) if step in same and step not in exact else step for step in steps]
             same = exact
         return same[0].rung if same else ""
@@ -311,7 +332,8 @@ class Climber:
             identity = found.oracle.identity(trial)
             if trial.absent:
                 identity = Identity.of(Observation(Outcome.SKIP, message=f"this torch has no {trial.absent[0]}"))
-            same = identity.is_equal(found.identity) if exact else identity.is_same(found.identity)
+            repeats = is_repeated_verbatim if exact else is_repeated
+            same = repeats(identity, found.identity)
             same = same and not self._is_plain(identity)
             if same or self._budget.is_over:
                 break
@@ -322,7 +344,7 @@ class Climber:
     def _is_plain(self, identity: Identity) -> bool:
         """Whether that is, to the last digit, what the program shows without the compiler, which is not the failure."""
         none = self.ladder.step("none")
-        return none is not None and not none.same and none.identity.is_failure and identity.is_equal(none.identity)
+        return none is not None and not none.same and is_repeated_verbatim(identity, none.identity)
 
     @property
     def _timeout_s(self) -> float | None:

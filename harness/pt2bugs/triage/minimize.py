@@ -7,23 +7,28 @@ candidate is answered by the engine: the same identity on the rung that fails fi
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pt2bugs.case.words import Outcome
-from pt2bugs.curate.review import lines_of_code
+from pt2bugs.case.failure import Level
+from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.curate.script import inline_main, lines_of_code
 from pt2bugs.engine.client import EngineError
+from pt2bugs.errors import install_command
 from pt2bugs.files import write_text
 from pt2bugs.triage.budget import Budget
-from pt2bugs.triage.identity import Identity
+from pt2bugs.triage.identity import Identity, is_repeated, is_repeated_verbatim
 from pt2bugs.triage.ladder import BELOW, EXPORTS, LAYERS, Ladder
 from pt2bugs.triage.program import Program, expects_exception
-from pt2bugs.triage.program_parts import without_empty_names, without_handlers, without_idle_statements, without_main
 from pt2bugs.triage.reproduce import Reproduction
-from pt2bugs.triage.trial import Laboratory, Trial
+from pt2bugs.triage.runner import ProgramRunner, RunResult
+
+_MADE_UP = re.compile(r"unique_name_\d+")
+"""What pysource-minimize calls a target that it cannot take away."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ class Interesting:
     expects an exception that does not come, so must the candidate, and without the compiler one of that type comes.
     """
 
-    def __init__(self, lab: Laboratory, folder: Path, program: Program, found: Reproduction, ladder: Ladder) -> None:
+    def __init__(self, lab: ProgramRunner, folder: Path, program: Program, found: Reproduction, ladder: Ladder) -> None:
         self._lab, self._found = lab, found
         self._path = folder / "candidate.py"
         self._at, self._below = _redirects(ladder)
@@ -90,7 +95,7 @@ class Interesting:
             return False
         return self._passes_below() and self._differs_from_other(trial)
 
-    def _still_wants(self, source: str, trial: Trial) -> bool:
+    def _still_wants(self, source: str, trial: RunResult) -> bool:
         """Whether a fix would make the candidate pass: it expects an exception there, by a handler of the program."""
         return _expected(source) <= self._expected and expects_exception(source, trial.identity.line)
 
@@ -102,26 +107,32 @@ class Interesting:
             return False
         return below.outcome is Outcome.PASS and not below.is_caught
 
-    def _differs_from_other(self, trial: Trial) -> bool:
+    def _differs_from_other(self, trial: RunResult) -> bool:
         if self._other is None:
             return True
         other = self._run(self._other)
         return self._is_same(other) and other.identity.message != trial.identity.message
 
-    def _run(self, redirect: dict[str, Any]) -> Trial:
+    def _run(self, redirect: dict[str, Any]) -> RunResult:
         return self._lab.run(self._path, redirect, timeout_s=self._timeout_s)
 
-    def _is_same(self, trial: Trial) -> bool:
-        """As `Identity.is_same`, but lines move while a program shrinks, and an assertion's words are the program's."""
-        found = trial.identity
-        one, other = (_without_line(identity) for identity in (found, self.identity))
-        if one.outcome is Outcome.RAISE and not one.says_the_same(other):
-            return False
-        return one.is_same(other) and trial.is_caught == self._found.trial.is_caught
+    def _is_same(self, trial: RunResult) -> bool:
+        return has_same_failure(trial.identity, self.identity) and trial.is_caught == self._found.trial.is_caught
 
 
-def _without_line(identity: Identity) -> Identity:
-    return Identity(identity.outcome, identity.error_type, identity.message, identity.frame, identity.signal)
+def has_same_failure(seen: Identity, wanted: Identity) -> bool:
+    """Return whether a smaller program shows the failure of the program.
+
+    Args:
+        seen: of the smaller program.
+        wanted: of the program.
+    """
+    if seen.failure is None:
+        return False
+    # FRAME, of exceptions: a reducer slides from one bug into another that says the same elsewhere. A wrong result has
+    # other numbers in each smaller program, so MESSAGE; its line moves, so that does not count.
+    level = Level.FRAME if wanted.outcome is Outcome.RAISE else Level.MESSAGE
+    return seen.failure.same(wanted.failure, level)
 
 
 def _redirects(ladder: Ladder) -> tuple[dict[str, Any], dict[str, Any] | None]:
@@ -143,13 +154,13 @@ def _redirects(ladder: Ladder) -> tuple[dict[str, Any], dict[str, Any] | None]:
 def _other_result(ladder: Ladder, found: Reproduction) -> dict[str, Any] | None:
     """The redirection to the layer below which fails in the same words with another result; None if one passes."""
     first = ladder.step(ladder.first_failing)
-    if first is None or ladder.first_failing not in LAYERS or not first.identity.is_equal(found.identity):
+    if first is None or ladder.first_failing not in LAYERS or not is_repeated_verbatim(first.identity, found.identity):
         return None
     for rung in reversed(LAYERS[: LAYERS.index(ladder.first_failing)]):
         step = ladder.step(rung)
         if step is None or step.identity.outcome is Outcome.PASS:
             return None
-        if step.identity.is_same(found.identity) and not step.identity.is_equal(found.identity):
+        if is_repeated(step.identity, found.identity) and step.identity.message != found.identity.message:
             return {"backend": rung}
     return None
 
@@ -157,16 +168,16 @@ def _other_result(ladder: Ladder, found: Reproduction) -> dict[str, Any] | None:
 def _expected(source: str) -> frozenset[str]:
     """What the handlers of a program name."""
     handlers = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ExceptHandler)]
-    return frozenset(ast.unparse(one.type) if one.type is not None else "" for one in handlers)
+    return frozenset(ast.unparse(handler.type) if handler.type is not None else "" for handler in handlers)
 
 
-def _handled(trial: Trial | None) -> frozenset[str]:
+def _handled(trial: RunResult | None) -> frozenset[str]:
     """The types of the exceptions that a run without the compiler raised and handled."""
     return frozenset(kind for kind, _, _ in trial.handled) if trial is not None else frozenset()
 
 
 def minimize(
-    lab: Laboratory,
+    lab: ProgramRunner,
     program: Program,
     found: Reproduction,
     ladder: Ladder,
@@ -185,7 +196,7 @@ def minimize(
     try:
         from pysource_minimize import minimize as reduce
     except ImportError:
-        reason = "pysource-minimize is not installed: pip install 'pt2bugs[triage]'"
+        reason = f"pysource-minimize is not installed: {install_command('triage')}"
         return Minimized(program.source, before, before, why_not=reason)
     asks = Interesting(lab, folder, program, found, ladder)
     if not asks.can_tell:
@@ -227,7 +238,7 @@ def minimize(
     return Minimized(best, before, lines_of_code(best), asks.tries, why_not)
 
 
-def uncaught(lab: Laboratory, program: Program, found: Reproduction, folder: Path) -> Program | None:
+def uncaught(lab: ProgramRunner, program: Program, found: Reproduction, folder: Path) -> Program | None:
     """The program without its handlers, if the failure that it caught then leaves it.
 
     Raises:
@@ -236,6 +247,109 @@ def uncaught(lab: Laboratory, program: Program, found: Reproduction, folder: Pat
     path = folder / f"{program.name}.py"
     write_text(path, without_handlers(program.source))
     trial = lab.run(path)
-    if trial.outcome is Outcome.PASS or not _without_line(trial.identity).is_same(_without_line(found.identity)):
+    # MESSAGE: with the handler gone it leaves the program by way of another function of torch.
+    failure = trial.identity.failure
+    if failure is None or not failure.same(found.identity.failure, Level.MESSAGE):
         return None
     return Program(path, path.read_text(encoding="utf-8"))
+
+
+class _Unguarded(ast.NodeTransformer):
+    def visit_Try(self, node: ast.Try) -> ast.AST | list[ast.stmt]:
+        self.generic_visit(node)
+        if not node.handlers:
+            return node
+        if node.finalbody:
+            node.handlers = []
+            node.body, node.orelse = [*node.body, *node.orelse], []
+            return node
+        return [*node.body, *node.orelse]
+
+    def visit_With(self, node: ast.With) -> ast.AST | list[ast.stmt]:
+        self.generic_visit(node)
+        kept = [item for item in node.items if "suppress" not in ast.unparse(item.context_expr)]
+        if not kept:
+            return node.body
+        node.items = kept
+        return node
+
+
+def without_handlers(source: str) -> str:
+    """Return the program with nothing that catches exceptions, so that they leave it.
+
+    Args:
+        source: of the program.
+    """
+    return ast.unparse(ast.fix_missing_locations(_Unguarded().visit(ast.parse(source)))) + "\n"
+
+
+def without_idle_statements(source: str) -> str:
+    """Return the program without statements that are a constant or a name alone: a reducer leaves them for calls.
+
+    Args:
+        source: of the program.
+    """
+    return ast.unparse(ast.fix_missing_locations(_Busy().visit(ast.parse(source)))) + "\n"
+
+
+def without_empty_names(source: str) -> str:
+    """Return the program without the targets that a reducer made up and nothing reads; `_` where a name must stand.
+
+    Args:
+        source: of the program.
+    """
+    tree = ast.parse(source)
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and _MADE_UP.fullmatch(node.id)]
+    read = {node.id for node in names if not isinstance(node.ctx, ast.Store)}
+    for node in names:
+        if node.id not in read:
+            node.id = "_"
+    for assignment in [node for node in ast.walk(tree) if isinstance(node, ast.Assign)]:
+        if len(assignment.targets) == 1:
+            _drop_unread(assignment)
+    return ast.unparse(tree) + "\n"
+
+
+def _drop_unread(node: ast.Assign) -> None:
+    """Make ``a, _ = (b, 0)`` an ``a = b``."""
+    target, value = node.targets[0], node.value
+    if not (isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts)):
+        return
+    pairs = list(zip(target.elts, value.elts, strict=True))
+    if any(isinstance(part, ast.Starred) for pair in pairs for part in pair):
+        return
+    kept = [pair for pair in pairs if not (_is_unread(pair[0]) and isinstance(pair[1], (ast.Constant, ast.Name)))]
+    if len(kept) == 1:
+        node.targets[0], node.value = kept[0]
+
+
+def _is_unread(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "_"
+
+
+def without_main(source: str) -> str:
+    """Return the program with what its `main` does in place of the call.
+
+    Args:
+        source: of the program.
+    """
+    tree = ast.parse(source)
+    tree.body = inline_main(tree.body)
+    return ast.unparse(tree) + "\n"
+
+
+class _Busy(ast.NodeTransformer):
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        super().generic_visit(node)
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(node, name, None)
+            if isinstance(block, list) and block:
+                busy = [statement for statement in block if not _is_idle(statement)]
+                setattr(node, name, busy or ([ast.Pass()] if name == "body" else []))
+        return node
+
+
+def _is_idle(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Pass) or (
+        isinstance(node, ast.Expr) and isinstance(node.value, (ast.Constant, ast.Name))
+    )

@@ -7,7 +7,7 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
-from pt2bugs.case.script_block import find_block
+from pt2bugs.case.header import find_block
 from pt2bugs.errors import InputError
 
 MAX_BYTES = 2_000_000
@@ -37,6 +37,8 @@ def load_program(path: Path) -> Program:
     """
     if not path.is_file():
         raise CannotRun(f"{path}: there is no such file")
+    if path.suffix == ".ipynb":
+        raise CannotRun(f"{path}: is a notebook; save its code as a script (jupyter nbconvert --to script)")
     if path.stat().st_size > MAX_BYTES:
         raise CannotRun(f"{path}: has more than {MAX_BYTES:,} bytes; give it the program alone")
     try:

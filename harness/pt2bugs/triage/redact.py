@@ -1,4 +1,4 @@
-"""Takes out of a text what looks like a secret, before it is written anywhere."""
+"""Take out of a text what looks like a secret, before it is written anywhere."""
 
 from __future__ import annotations
 
@@ -15,11 +15,15 @@ _FORMATS = re.compile(
     r"""(?x)
     \b(?:gh[pousr]_[A-Za-z0-9]{20,} | github_pat_\w{20,} | glpat-[\w-]{16,} | hf_[A-Za-z0-9]{16,}
        | sk-[\w-]{16,} | xox[abprs]-[\w-]{10,} | (?:AKIA|ASIA)[A-Z0-9]{16} | AIza[\w-]{30,}
-       | (?<!-)eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]+ | pypi-[\w-]{20,})
+       | (?<!-)eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]+ | pypi-[\w-]{20,} | npm_[A-Za-z0-9]{20,})
+    | https://(?:hooks\.slack\.com/(?:services|workflows)|discord(?:app)?\.com/api/webhooks
+       |[\w.-]+\.webhook\.office\.com)/[\w/@.-]+
     | -----BEGIN[ ][A-Z ]*PRIVATE[ ]KEY-----.*?(?:-----END[ ][A-Z ]*PRIVATE[ ]KEY-----|\Z)
     """,
     re.DOTALL,
 )
+_CONNECTION = re.compile(r"\b((?:Account|SharedAccess)Key|SharedAccessSignature|Pwd)=[^;\s'\"]{4,}")
+"""A part of a connection string."""
 _IN_URL = re.compile(r"(://[^/\s:@]*):[^/\s@]+@")
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9+/_.=~-]{12,}")
 _QUOTE = r"""(?:\\*['"]|&(?:quot|\#x27|\#39|\#34);)"""
@@ -37,11 +41,32 @@ _NAMED = re.compile(
 
 
 def redact(text: str, environ: Mapping[str, str] = os.environ) -> str:
-    """The text without secrets: values of such variables, well-known formats, what is assigned to such a name."""
+    """Return a text without secrets: values of such variables, well-known formats, what is assigned to such a name."""
     text = _without_values(text, environ)
     for pattern, by in _REPLACEMENTS:
         text = pattern.sub(by, text)
     return text
+
+
+def secrets_in(source: str) -> frozenset[str]:
+    """Return the values in a program that look like secrets, so that they are removed wherever they turn up later.
+
+    An exception may quote a value without the name that gives it away.
+
+    Args:
+        source: The text of the program.
+    """
+    values = {match[0] for match in _FORMATS.finditer(source)}
+    values |= {match[0].partition("=")[2] for match in _CONNECTION.finditer(source)}
+    for match in _NAMED.finditer(source):
+        if _named(match) != match[0]:
+            values.add(match["quoted"] or match["bare"])
+    # A value that is a word of the program elsewhere would take that away, too.
+    return frozenset(
+        value
+        for value in values
+        if len(value) >= _MIN_LENGTH and not (value.isidentifier() and source.count(value) > 1)
+    )
 
 
 def _without_values(text: str, environ: Mapping[str, str]) -> str:
@@ -66,6 +91,7 @@ def _named(found: re.Match[str]) -> str:
 
 _REPLACEMENTS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
     (_FORMATS, REDACTED),
+    (_CONNECTION, rf"\1={REDACTED}"),
     (_IN_URL, rf"\1:{REDACTED}@"),
     (_BEARER, rf"\1 {REDACTED}"),
     (_NAMED, _named),
@@ -77,7 +103,12 @@ def redact_source(source: str, environ: Mapping[str, str] = os.environ) -> str:
 
     A replacement after which it does not parse was none of a secret but of code, and is left out.
     """
-    text = redact(source, environ)
+    text = source
+    for value in secrets_in(source):
+        # The value may be quoted again in a message of the program.
+        replaced = text.replace(value, REDACTED)
+        text = replaced if _parses(replaced) or not _parses(text) else text
+    source, text = text, redact(text, environ)
     if _parses(text) or not _parses(source):
         return text
     text = plain if _parses(plain := _without_values(source, environ)) else source

@@ -8,14 +8,17 @@ from typing import Any
 
 from pt2bugs.case.expectation import public
 from pt2bugs.case.observation import telling_line
+from pt2bugs.report.markdown import code, code_block, escape
 from pt2bugs.triage.classify import Classification
-from pt2bugs.triage.hand_over import TEST_FILES, HandedOver
 from pt2bugs.triage.identity import Identity
 from pt2bugs.triage.ladder import NO_EXPORT, Ladder
 from pt2bugs.triage.minimize import Minimized
 from pt2bugs.triage.redact import redact_source
 from pt2bugs.triage.reproduce import Reproduction
+from pt2bugs.triage.reproducer import TEST_FILES, Reproducers
 from pt2bugs.triage.since_when import Releases
+from pt2bugs.triage.verdict import NOT_A_BUG, Verdict
+from pt2bugs.triage.workarounds import workarounds
 
 MAX_PROGRAM_LINES = 150
 MAX_SIMILAR = 2
@@ -38,12 +41,13 @@ class Triage:
     found: Reproduction
     ladder: Ladder = field(default_factory=Ladder)
     classification: Classification | None = None
+    verdict: Verdict | None = None
     known: list[dict[str, Any]] = field(default_factory=list)
     releases: Releases | None = None
     artifacts: list[Path] = field(default_factory=list)
     minimized: Minimized | None = None
     minimal_path: Path | None = None
-    handed: HandedOver | None = None
+    handed: Reproducers | None = None
     versions: str = ""
     notes: list[str] = field(default_factory=list)
 
@@ -74,6 +78,9 @@ class Triage:
                 "path": shown(self.minimal_path),
             },
             "torch": self.torch,
+            "verdict": self.verdict.verdict if self.verdict else None,
+            "reason": (self.verdict.reason or None) if self.verdict else None,
+            "workarounds": [workaround.as_json() for workaround in workarounds(self.ladder, self.releases)],
         }
 
 
@@ -82,6 +89,12 @@ def summary(triage: Triage) -> str:
     found, ladder, classification = triage.found, triage.ladder, triage.classification
     if not found.is_failure:
         lines = [_passes(triage)]
+        trial = found.trial
+        if trial.breaks or trial.recompiles:
+            lines.append(
+                f"  Dynamo made {trial.graphs} graphs, with {trial.breaks} graph breaks, "
+                f"and compiled {trial.recompiles} times again"
+            )
         lines += [f"  {sentence}" for sentence in triage.releases.sentences()] if triage.releases else []
         return "\n".join([*lines, *(f"  note: {note}" for note in triage.notes)])
     lines = [f"{found.identity.outcome} in {found.failed} of {found.runs} runs on torch {public(triage.torch)}"]
@@ -94,8 +107,12 @@ def summary(triage: Triage) -> str:
         lines.append(f"  {other.rung} below it fails in another way: {_short(other.identity)}")
     if classification is not None and classification.symptom:
         lines.append(f"  class: {classification.symptom}, component: {classification.component} ({classification.why})")
-    elif classification is not None:
-        lines.append(f"  no bug of the compiler: {classification.why}")
+    if triage.verdict is not None and triage.verdict.verdict == NOT_A_BUG:
+        lines.append(f"  no bug of the compiler ({triage.verdict.reason}): {triage.verdict.why}")
+    elif triage.verdict is not None and triage.verdict.verdict != "bug":
+        lines.append(f"  a {triage.verdict.verdict}: {triage.verdict.why}")
+        lines += [f"    {hint}" for hint in triage.verdict.hints]
+    lines += [f"  passes with {one.what}" for one in workarounds(ladder, triage.releases) if one.passes]
     for match in triage.known[:MAX_SIMILAR]:
         lines.append(f"  {match['kind']}: {match['case']} {match['title']} ({match['advice']})")
     if triage.releases is not None:
@@ -118,8 +135,14 @@ def report(triage: Triage, source: str, folder: Path) -> str:
     if not triage.found.is_failure:
         return _report_of_a_pass(triage, source)
     classification = triage.classification
-    parts = [f"# {triage.found.identity.headline[:160]}", "", "## What happens", "", *_what(triage), ""]
-    parts += ["## Minimal program", "", "```python", *_program(source), "```", "", *_shrunk(triage), ""]
+    parts = [f"# {escape(triage.found.identity.headline[:160])}", "", *_verdict(triage)]
+    if triage.verdict is not None and triage.verdict.verdict == NOT_A_BUG:
+        program = code_block("\n".join(_program(source)), "python")
+        parts += ["## What happens", "", *_what(triage), "", "## Program", "", program, ""]
+        return "\n".join([*parts, *(["## Layer", "", *_layer(triage), ""] if triage.ladder.steps else [])])
+    parts += ["## What happens", "", *_what(triage), ""]
+    program = code_block("\n".join(_program(source)), "python")
+    parts += ["## Minimal program", "", program, "", *_shrunk(triage), ""]
     parts += ["## Layer", "", *_layer(triage), ""]
     if classification is not None and classification.symptom:
         parts += ["## Class", "", *_class(classification), ""]
@@ -128,8 +151,23 @@ def report(triage: Triage, source: str, folder: Path) -> str:
     parts += ["## Known?", "", *_known(triage), ""]
     parts += ["## What was tried, and what is here", "", *_tried(triage, folder), ""]
     if triage.versions:
-        parts += ["## Versions", "", "```", triage.versions, "```", ""]
+        parts += ["## Versions", "", code_block(triage.versions), ""]
     return "\n".join(parts)
+
+
+def _verdict(triage: Triage) -> list[str]:
+    """Return what to do, before anything else: whose fault it is, and what passes."""
+    lines: list[str] = []
+    if triage.verdict is not None:
+        title = {"bug": "A bug", "limitation": "A limitation", NOT_A_BUG: "No bug of the compiler"}
+        lines += [f"**{title[triage.verdict.verdict]}**: {escape(triage.verdict.why)}.", ""]
+        lines += [f"- torch suggests: {escape(hint)}" for hint in triage.verdict.hints]
+    lines += [
+        f"- passes with {code(workaround.what)} ({workaround.graphs} graphs, {workaround.breaks} breaks)"
+        for workaround in workarounds(triage.ladder, triage.releases)
+        if workaround.passes
+    ]
+    return [*lines, ""] if lines and lines[-1] else lines
 
 
 def _report_of_a_pass(triage: Triage, source: str) -> str:
@@ -139,7 +177,7 @@ def _report_of_a_pass(triage: Triage, source: str) -> str:
     if triage.releases is not None and triage.releases.answers:
         parts += ["## From release to release", "", *_releases(triage.releases), ""]
     parts += [*(f"- {note}" for note in triage.notes), *([""] if triage.notes else [])]
-    return "\n".join([*parts, "## Program", "", "```python", *_program(source), "```", ""])
+    return "\n".join([*parts, "## Program", "", code_block("\n".join(_program(source)), "python"), ""])
 
 
 def _passes(triage: Triage) -> str:
@@ -158,13 +196,8 @@ def _what(triage: Triage) -> list[str]:
         "timeout": "it does not end",
         "oom": "it runs out of memory",
     }.get(str(identity.outcome), str(identity.outcome))
-    lines = [
-        f"{rate} {how}:",
-        "",
-        "```",
-        f"{identity.error_type}{': ' if identity.error_type else ''}{identity.message}",
-    ]
-    lines += ["```"]
+    said = f"{identity.error_type}{': ' if identity.error_type else ''}{identity.message}"
+    lines = [f"{rate} {how}:", "", code_block(said)]
     if identity.place:
         lines += ["", f"The innermost torch frame is `{identity.frame}`."]
     if found.trial.text:
@@ -172,9 +205,7 @@ def _what(triage: Triage) -> list[str]:
             "",
             "<details><summary>Traceback</summary>",
             "",
-            "```",
-            found.trial.text.strip(),
-            "```",
+            code_block(found.trial.text.strip()),
             "",
             "</details>",
         ]

@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass
 
 from pt2bugs.case.expectation import public
-from pt2bugs.case.words import Outcome
+from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.errors import NothingSelected
-from pt2bugs.triage.identity import PRINTS_OTHERWISE, Identity
+from pt2bugs.triage.identity import PRINTS_OTHERWISE, Identity, is_repeated
 from pt2bugs.triage.program import CannotRun, Program, is_unused
-from pt2bugs.triage.trial import Laboratory, Trial
+from pt2bugs.triage.runner import ProgramRunner, RunResult
 
 TIMES = 3
 _NO_GPU = re.compile(
@@ -41,7 +41,7 @@ class Oracle:
     reference: str | None = None
     counts_caught: bool = True
 
-    def identity(self, trial: Trial) -> Identity:
+    def identity(self, trial: RunResult) -> Identity:
         found = trial.identity if self.counts_caught else trial.own_identity
         if found.is_failure or self.reference is None or trial.outcome is not Outcome.PASS:
             return found
@@ -68,7 +68,7 @@ def _quoted(line: str | None) -> str:
 class Reproduction:
     """What the program does as it is: `failed` of `runs` showed `identity`, which is no failure where it passes."""
 
-    trial: Trial
+    trial: RunResult
     identity: Identity
     failed: int
     runs: int
@@ -85,7 +85,12 @@ class Reproduction:
 
 
 def reproduce(
-    lab: Laboratory, program: Program, times: int = TIMES, *, compare_output: bool = False, entries_needed: bool = True
+    lab: ProgramRunner,
+    program: Program,
+    times: int = TIMES,
+    *,
+    compare_output: bool = False,
+    entries_needed: bool = True,
 ) -> Reproduction:
     """Run the program `times` times, or until a tenth of the budget is spent.
 
@@ -117,11 +122,11 @@ def reproduce(
         runs += 1
         if found.is_failure and not identity.is_failure:
             identity, trial = found, again
-        failed += int(found.is_failure and found.is_same(identity))
+        failed += int(is_repeated(found, identity))
     return Reproduction(trial, identity, failed, runs, oracle, note)
 
 
-def comparing(lab: Laboratory, program: Program, first: Trial, oracle: Oracle) -> tuple[Oracle, str]:
+def comparing(lab: ProgramRunner, program: Program, first: RunResult, oracle: Oracle) -> tuple[Oracle, str]:
     """The oracle that also compares what is printed, if that is the same in two runs without the compiler; else why.
 
     Raises:
@@ -136,7 +141,7 @@ def comparing(lab: Laboratory, program: Program, first: Trial, oracle: Oracle) -
     return Oracle(plain.stdout, oracle.counts_caught), ""
 
 
-def refuse(program: Program, trial: Trial, lab: Laboratory) -> None:
+def refuse(program: Program, trial: RunResult, lab: ProgramRunner) -> None:
     """Tell a program that cannot be run here from one that fails.
 
     Raises:
@@ -161,6 +166,7 @@ def refuse(program: Program, trial: Trial, lab: Laboratory) -> None:
         raise CannotRun(f"{name}: needs a file that is not there: {message}; it runs in an empty folder of its own")
     if kind == "SystemExit" and message == "2" and "usage:" in seen.output_tail:
         raise CannotRun(f"{name}: asks for other arguments; give them after --")
-    if seen.outcome is Outcome.RAISE and _NO_GPU.search(message):
-        first = _NO_GPU.search(message)
-        raise CannotRun(f"{name}: needs a GPU, which there is none of here ({first[0] if first else message})")
+    statement = program.source.splitlines()[trial.lines[-1] - 1] if trial.lines else ""
+    wants_gpu = not trial.entered and re.search(r"\b(?:cuda|xpu|hip|mps)\.is_available", statement)
+    if seen.outcome in (Outcome.RAISE, Outcome.WRONG) and ((said := _NO_GPU.search(message)) or wants_gpu):
+        raise CannotRun(f"{name}: needs a GPU, which there is none of here ({said[0] if said else statement.strip()})")

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pt2bugs.bisect.search import Search, State, Transition, choose
+from pt2bugs.bisect.search import Search, choose
+from pt2bugs.case.failure import Level
 from pt2bugs.case.observation import telling_line
-from pt2bugs.case.words import Outcome
+from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.engine.client import EngineError
 from pt2bugs.errors import Pt2bugsError
+from pt2bugs.results.history import State, Transition
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.identity import Identity
 from pt2bugs.triage.program import Program
 from pt2bugs.triage.reproduce import Oracle, comparing, first_difference, refuse
-from pt2bugs.triage.trial import Trial, laboratory
+from pt2bugs.triage.runner import RunResult, program_runner
 
 SLOWER = 3.0
 """How many times as long a program takes on another release to be told as slower."""
+_LEAST_RUN_S = 20.0
+"""Less is not worth starting a run for: a compile that takes longer would pass for a hang."""
 _MIN_SLOW_S = 2.0
 """Shorter runs are all start-up: no slower one is told."""
 
@@ -32,7 +37,7 @@ class Answer:
     """What one release said. `problem` says why nothing could be, empty otherwise."""
 
     release: str
-    trial: Trial | None
+    trial: RunResult | None
     identity: Identity
     problem: str = ""
 
@@ -202,8 +207,17 @@ def _ask(
     if budget.is_over:
         return Answer(name, None, nothing, "the budget was spent")
     try:
-        with laboratory(python_of(name), budget, timeout_s, argv, beside) as lab:
+        began = time.monotonic()
+        python = python_of(name)
+        budget.exclude(time.monotonic() - began)
+        with program_runner(python, budget, timeout_s, argv, beside) as lab:
+            allowed = budget.cap(timeout_s)
+            if allowed < min(timeout_s, _LEAST_RUN_S):
+                return Answer(name, None, nothing, "the budget was spent")
             trial = lab.run(program.path, stdout=True)
+            if trial.outcome is Outcome.TIMEOUT and allowed < timeout_s:
+                # It was cut off by the budget: that is no evidence of a hang.
+                return Answer(name, None, nothing, "the budget was spent while it ran")
             refuse(program, trial, lab)
             oracle = Oracle()
             if compare_output and trial.outcome is Outcome.PASS:
@@ -221,27 +235,18 @@ def _own(answer: Answer) -> Answer:
 
 
 def _by_failure(failing: Answer) -> Callable[[Answer], State]:
+    wanted = failing.identity.failure
+
     def state(answer: Answer) -> State:
         if answer.trial is None:
             return State.UNKNOWN
         if not answer.identity.is_failure:
             return State.NO_BUG
-        return State.BUG if alike(answer.identity, failing.identity) else State.UNKNOWN
+        # TYPE: between releases exceptions move from module to module, and their words are rewritten.
+        is_same = answer.identity.failure is not None and answer.identity.failure.same(wanted, Level.TYPE)
+        return State.BUG if is_same else State.UNKNOWN
 
     return state
-
-
-def alike(one: Identity, other: Identity) -> bool:
-    """As `Identity.is_same`, between releases: exceptions are renamed and moved, and keep their last name."""
-    if one.is_same(other):
-        return True
-    if (one.outcome, one.signal) != (other.outcome, other.signal) or one.outcome is not Outcome.RAISE:
-        return False
-    if one.error_type.rpartition(".")[2] != other.error_type.rpartition(".")[2]:
-        return False
-    if one.inner and one.inner == other.inner:
-        return True
-    return one.place == other.place or one.signature[:40] == other.signature[:40]
 
 
 def _by_change(found: Releases, names: Sequence[str], ask: Callable[[str], Answer]) -> Callable[[Answer], State]:
@@ -268,7 +273,7 @@ def _by_change(found: Releases, names: Sequence[str], ask: Callable[[str], Answe
     return state
 
 
-def change_of(base: Trial, other: Trial, *, text: bool = True) -> str:
+def change_of(base: RunResult, other: RunResult, *, text: bool = True) -> str:
     """What a release does otherwise than another on which the program passes, too; empty if nothing.
 
     Args:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -11,16 +12,16 @@ from typing import Any
 
 from pt2bugs.case.cells import cells_of
 from pt2bugs.case.corpus import load_cases
-from pt2bugs.case.words import EXPECTED, Outcome
+from pt2bugs.case.failure import Level
+from pt2bugs.case.vocabulary import EXPECTED, Outcome
+from pt2bugs.curate.script import parse_program
 from pt2bugs.engine.client import Engine, EngineSettings
 from pt2bugs.errors import InputError
 from pt2bugs.run.measurement import MeasureOptions, Measuring, new_run_id
 from pt2bugs.triage.budget import Budget
-from pt2bugs.triage.hand_over import has_identity
 from pt2bugs.triage.identity import Identity
-from pt2bugs.triage.program_parts import split
-from pt2bugs.triage.since_when import alike
-from pt2bugs.triage.trial import Laboratory, Trial, laboratory
+from pt2bugs.triage.reproducer import shows_failure
+from pt2bugs.triage.runner import ProgramRunner, RunResult, program_runner
 from pt2bugs.triage.workflow import MINIMAL, PROGRAM, RESULT
 
 FIXED, NOT_FIXED, OTHERWISE, UNKNOWN = "fixed", "not fixed", "fails otherwise", "cannot say"
@@ -88,7 +89,7 @@ def verify(
         result["identity"]["signal"],
     )
     budget = Budget(minutes)
-    with laboratory(python, budget, timeout_s, argv) as lab:
+    with program_runner(python, budget, timeout_s, argv) as lab:
         found = Verification(lab.torch)
         for name, run in _files(folder):
             if budget.is_over:
@@ -115,9 +116,9 @@ def _load(folder: Path) -> dict[str, Any]:
         raise InputError(f"{folder}: holds no {RESULT} of a triage; run `pt2bugs triage SCRIPT -o DIR` first") from None
 
 
-def _files(folder: Path) -> list[tuple[str, Callable[[Laboratory], Trial]]]:
+def _files(folder: Path) -> list[tuple[str, Callable[[ProgramRunner], RunResult]]]:
     program = next((path for name in (MINIMAL, PROGRAM) if (path := folder / name).exists()), None)
-    files: list[tuple[str, Callable[[Laboratory], Trial]]] = []
+    files: list[tuple[str, Callable[[ProgramRunner], RunResult]]] = []
     if program is not None:
         files.append((program.name, lambda lab: lab.run(program)))
     case = folder / "case.py"
@@ -131,18 +132,20 @@ def _files(folder: Path) -> list[tuple[str, Callable[[Laboratory], Trial]]]:
 
 
 def _check_of(case: Path) -> str:
-    names = [name for name in split(case.read_text(encoding="utf-8")).top.split() if name.startswith("test_")]
-    return names[0].partition("(")[0] if names else ""
+    tree = parse_program(case.read_text(encoding="utf-8"), str(case))
+    functions = (node.name for node in tree.body if isinstance(node, ast.FunctionDef))
+    return next((name for name in functions if name.startswith("test_")), "")
 
 
-def _judge(name: str, trial: Trial, identity: Identity) -> Verdict:
+def _judge(name: str, trial: RunResult, identity: Identity) -> Verdict:
     seen = trial.identity
     message = seen.headline[:200]
     if seen.outcome is Outcome.ERROR:
         return Verdict(name, UNKNOWN, message)
     if not seen.is_failure:
         return Verdict(name, FIXED)
-    same = has_identity(seen, identity) or alike(seen, identity)
+    # TYPE: this is another build of torch, and may be another release.
+    same = shows_failure(seen, identity, Level.TYPE)
     return Verdict(name, NOT_FIXED if same else OTHERWISE, message)
 
 

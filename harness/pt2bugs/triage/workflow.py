@@ -9,13 +9,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pt2bugs.case.expectation import public
-from pt2bugs.curate.review import lines_of_code
+from pt2bugs.curate.script import lines_of_code
 from pt2bugs.files import write_text
 from pt2bugs.triage.artifacts import gather
 from pt2bugs.triage.bisector import narrow
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.classify import classify, operator_of
-from pt2bugs.triage.hand_over import hand_over, versions
 from pt2bugs.triage.known import known_bugs
 from pt2bugs.triage.ladder import Climber
 from pt2bugs.triage.minimize import minimize, uncaught
@@ -23,8 +22,10 @@ from pt2bugs.triage.program import Program, without_import
 from pt2bugs.triage.redact import redact_source
 from pt2bugs.triage.report import Triage, report
 from pt2bugs.triage.reproduce import MISSING, TIMES, Reproduction, reproduce
+from pt2bugs.triage.reproducer import versions, write_reproducers
+from pt2bugs.triage.runner import ProgramRunner, program_runner
 from pt2bugs.triage.since_when import PythonOf, Releases, since_when
-from pt2bugs.triage.trial import Laboratory, laboratory
+from pt2bugs.triage.verdict import NOT_A_BUG, decide, refused_argument
 
 RESULT, REPORT, MINIMAL, PROGRAM = "triage.json", "report.md", "minimal.py", "program.py"
 MINIMIZE_PART = 0.4
@@ -70,12 +71,15 @@ def triage(program: Program, settings: Settings) -> Triage:
     release = settings.releases[0] if settings.releases else ""
     beside = program.path.parent
     with tempfile.TemporaryDirectory(prefix="pt2bugs-triage-") as work_folder:
+        # A script may delete, rename or write itself: the user's own file is never run.
+        program = Program(Path(work_folder) / program.path.name, program.source)
+        write_text(program.path, program.source)
         dropped: list[str] = []
         if settings.drop_unused_imports:
-            program, dropped = _without_unused_imports(program, settings, budget, Path(work_folder))
+            program, dropped = _without_unused_imports(program, beside, settings, budget)
         if len(settings.releases) > 1:
             release, found_in = _search(program, settings, budget, beside)
-        with laboratory(settings.python_of(release), budget, settings.timeout_s, settings.argv, beside) as lab:
+        with program_runner(settings.python_of(release), budget, settings.timeout_s, settings.argv, beside) as lab:
             settings.log("reproduce")
             found = reproduce(lab, program, settings.times, compare_output=settings.compare_output)
             result = Triage(program.name, lab.torch, found, releases=found_in)
@@ -91,12 +95,12 @@ def triage(program: Program, settings: Settings) -> Triage:
 
 
 def _without_unused_imports(
-    program: Program, settings: Settings, budget: Budget, work_folder: Path
+    program: Program, beside: Path, settings: Settings, budget: Budget
 ) -> tuple[Program, list[str]]:
     """The program without imports that cannot be had and that it does not use, and their names."""
     dropped: list[str] = []
-    python, beside = settings.python_of(settings.releases[-1]), program.path.parent
-    with laboratory(python, budget, settings.timeout_s, settings.argv, beside) as lab:
+    python = settings.python_of(settings.releases[-1])
+    with program_runner(python, budget, settings.timeout_s, settings.argv, beside) as lab:
         while True:
             seen = lab.run(program.path).observation
             missing = MISSING.search(seen.message) if seen.error_type == "ModuleNotFoundError" else None
@@ -104,9 +108,8 @@ def _without_unused_imports(
             if missing is None or source is None:
                 return program, dropped
             dropped.append(missing[1])
-            path = work_folder / f"{program.name}.py"
-            write_text(path, source)
-            program = Program(path, source)
+            write_text(program.path, source)
+            program = Program(program.path, source)
 
 
 def _search(program: Program, settings: Settings, budget: Budget, beside: Path) -> tuple[str, Releases]:
@@ -127,18 +130,23 @@ def _search(program: Program, settings: Settings, budget: Budget, beside: Path) 
     return (failing or ran or list(settings.releases))[-1], releases
 
 
-def _examine(lab: Laboratory, program: Program, result: Triage, settings: Settings, budget: Budget) -> None:
+def _examine(lab: ProgramRunner, program: Program, result: Triage, settings: Settings, budget: Budget) -> None:
     found, log = result.found, settings.log
+    if (refused := refused_argument(found)) is not None:
+        result.verdict = refused
+        _write(program, program.source, result, settings.folder)
+        return
     climber = Climber(lab, program, found, log)
     result.ladder = climber.climb()
     narrow(lab, program, found, result.ladder, log)
     climber.climb_without_decomposition(operator_of(found, result.ladder))
     result.classification = classify(program, found, result.ladder)
     result.known = known_bugs(found, lab.torch, settings.cases, settings.results, settings.warn)
+    result.verdict = decide(lab, program, found, result.ladder, result.classification, result.known)
     if found.failed < found.runs:
         result.notes.append(f"it is flaky: {found.failed} of {found.runs} runs fail")
     _write(program, program.source, result, settings.folder)
-    if result.classification.symptom is None:
+    if result.verdict.verdict == NOT_A_BUG:
         return
     with tempfile.TemporaryDirectory(prefix="pt2bugs-triage-") as work_folder:
         source, shown, open_ = _minimized(lab, program, result, settings, budget, Path(work_folder))
@@ -146,7 +154,7 @@ def _examine(lab: Laboratory, program: Program, result: Triage, settings: Settin
         log("hand over: case and unit test")
         result.versions = versions(lab, Path(work_folder))
         bug_in = result.releases.specifier if result.releases is not None else ""
-        result.handed = hand_over(
+        result.handed = write_reproducers(
             lab,
             source,
             shown,
@@ -164,7 +172,7 @@ def _examine(lab: Laboratory, program: Program, result: Triage, settings: Settin
     _write(program, source, result, settings.folder)
 
 
-def _gather(lab: Laboratory, program: Program, result: Triage, settings: Settings, budget: Budget) -> None:
+def _gather(lab: ProgramRunner, program: Program, result: Triage, settings: Settings, budget: Budget) -> None:
     if "artifacts" not in settings.skip and result.classification is not None:
         folder = settings.folder / "artifacts"
         result.artifacts, missing = gather(
@@ -174,7 +182,7 @@ def _gather(lab: Laboratory, program: Program, result: Triage, settings: Setting
 
 
 def _minimized(
-    lab: Laboratory, program: Program, result: Triage, settings: Settings, budget: Budget, work_folder: Path
+    lab: ProgramRunner, program: Program, result: Triage, settings: Settings, budget: Budget, work_folder: Path
 ) -> tuple[str, Reproduction, Program]:
     """The smallest program, how it fails, and the one that it was made of.
 
@@ -183,7 +191,9 @@ def _minimized(
     found, before = result.found, program
     if found.trial.is_caught and (open_ := uncaught(lab, program, found, work_folder)) is not None:
         program = open_
-        found = Reproduction(lab.run(program.path), found.identity, found.failed, found.runs, found.oracle)
+        trial = lab.run(program.path)
+        identity = trial.identity if trial.identity.is_failure else found.identity
+        found = Reproduction(trial, identity, found.failed, found.runs, found.oracle)
         result.notes.append("the program catches what the compiler raises; the minimal program lets it out")
     if "minimize" in settings.skip:
         return program.source, found, program

@@ -38,6 +38,7 @@ function section(change, found) {
   table.className = "plain pairs";
   const scroll = make("div", "", table);
   scroll.className = "scroll short";
+  scroll.tabIndex = 0;
   const element = make("details", "", make("summary", `${change} (${found.length})`), scroll);
   element.className = `change is-${change.replaceAll(" ", "-")}`;
   element.dataset.change = change;
@@ -53,9 +54,9 @@ function show() {
     const [before, after] = [from, to].map((at) => data.texts[check.seen[at]]);
     groups.get(data.names[check.changes[check.kinds[from]][check.kinds[to]]]).push({ check, before, after });
   }
-  const counts = [...groups].map(([change, found]) => `${found.length} ${change}`).join(", ");
-  document.getElementById("shown").textContent = `torch ${a} to ${b}, ${data.checks.length} checks: ${counts}`;
   const filled = [...groups].filter(([, found]) => found.length);
+  const counts = filled.map(([change, found]) => `${found.length} ${change}`).join(", ");
+  document.getElementById("shown").textContent = `torch ${a} to ${b}, ${data.checks.length} checks: ${counts}`;
   document.getElementById("changes").replaceChildren(...filled.map(([change, found]) => section(change, found)));
   document.querySelector("#again code").textContent = `pt2bugs compare ${a} ${b} --offline`;
   history.replaceState(null, "", `?${new URLSearchParams({ a, b })}`);

@@ -1,0 +1,104 @@
+"""The words of the corpus: components, symptoms, outcomes, verdicts. Use these and no others."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+COMPONENTS = (
+    "dynamo",
+    "aotautograd",
+    "functionalization",
+    "fake-tensor",
+    "dynamic-shapes",
+    "decomposition",
+    "inductor",
+    "export",
+    "functorch",
+    "fx",
+    "backend",
+    "higher-order-ops",
+    "custom-op",
+    "aot-inductor",
+    "quantization",
+)
+
+
+SYMPTOMS = (
+    "graph-break",
+    "backend-failure",
+    "recompilation",
+    "wrong-result",
+    "internal-error",
+    "crash",
+    "hang",
+    "memory",
+    "triton",
+    "missing-error",
+)
+
+
+DEMANDS = (
+    "training",
+    "mutation",
+    "aliasing",
+    "dynamic-shapes",
+    "subclass",
+    "complex",
+    "autocast",
+    "custom-op",
+    "control-flow",
+    "randomness",
+)
+"""What a check may ask of a backend."""
+
+KINDS = ("bug", "limitation", "missing-feature", "by-design")
+"""What an issue is about."""
+
+UPSTREAM = ("open", "closed")
+"""The state of an issue where it was reported."""
+
+EXTRAS = ("turbine",)
+"""Optional environments that a case may need; `pt2bugs.envs.extras` has their packages."""
+
+TORCH_BACKENDS = ("eager", "aot_eager", "aot_autograd_nop", "aot_eager_decomp_partition", "inductor")
+"""Backends that torch has, or has the parts of: a package beside torch is not what they come with."""
+
+PARAMETERS = ("device", "backend")
+"""What a check may take."""
+
+
+class Outcome(str, Enum):
+    """What was seen when a check ran."""
+
+    PASS = "pass"
+    WRONG = "wrong"  # the check's own oracle failed
+    RAISE = "raise"  # an exception from torch left the check
+    CRASH = "crash"  # died by a signal, or left without reporting
+    TIMEOUT = "timeout"
+    OOM = "oom"
+    SKIP = "skip"  # cannot apply here: device or API absent
+    ERROR = "error"  # the environment or the harness is at fault, never the bug
+
+    __str__ = str.__str__
+
+
+class Verdict(str, Enum):
+    """The outcome against what the case expects."""
+
+    PASS = "pass"
+    XFAIL = "xfail"  # the documented bug, with its documented identity
+    XPASS = "xpass"  # expected to fail, passed
+    FAIL = "fail"  # anything else bad, also a different failure than the documented one
+    SKIP = "skip"
+    ERROR = "error"
+    FLAKY = "flaky"  # repeats disagree
+
+    __str__ = str.__str__
+
+
+FAILURES = frozenset({Outcome.WRONG, Outcome.RAISE, Outcome.CRASH, Outcome.TIMEOUT, Outcome.OOM})
+"""Outcomes a bug can have."""
+
+
+EXPECTED = frozenset({Verdict.PASS, Verdict.XFAIL, Verdict.SKIP})
+"""Verdicts that need nobody's attention."""

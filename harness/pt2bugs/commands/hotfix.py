@@ -1,0 +1,116 @@
+"""`pt2bugs hotfix`: a proved fix as a patch for a wheel that one must stay on."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass
+from pathlib import Path
+from typing import Any
+
+from packaging.version import Version
+
+from pt2bugs.case.cells import cells_of
+from pt2bugs.case.corpus import corpus_roots
+from pt2bugs.case.selectors import cases_named
+from pt2bugs.commands import OK, UNEXPECTED
+from pt2bugs.commands.console import say, warn
+from pt2bugs.commands.isolate import Question, check_of, environments, neighbours_of
+from pt2bugs.commands.options import EnvironmentOptions, ResultsOptions, file, option
+from pt2bugs.commands.selection import load_corpus, package_sources
+from pt2bugs.engine.folders import cache_home
+from pt2bugs.envs.releases import known_releases, one_release
+from pt2bugs.errors import InputError
+from pt2bugs.files import write_text
+from pt2bugs.isolate import fixes
+from pt2bugs.isolate.isolation import Isolation, Isolator
+from pt2bugs.isolate.trials import Release
+from pt2bugs.isolate.units import Wheels
+from pt2bugs.results.folder import open_results, results_folder
+from pt2bugs.results.history import Histories
+
+EXAMPLES = (
+    ("pt2bugs hotfix pytorch_183771 --torch 2.12.1 -o fix.patch", "the proved fix, proved again on that release"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(ResultsOptions, EnvironmentOptions):
+    """Options of `hotfix`."""
+
+    case: str = option("CASE", default=MISSING, help="the id of a case, or the number of its issue")
+    torch: str = option("--torch", default=None, required=True, metavar="RELEASE", help="the release to stay on")
+    output: Path | None = option(
+        "-o", "--output", parse=file, metavar="FILE", help="write the patch there, not to stdout"
+    )
+
+
+def run(options: Options) -> int:
+    """Prove the known fix on the release, and print it as a patch. Return the exit code.
+
+    Args:
+        options: of the command.
+
+    Raises:
+        InputError: the case has no proved fix, or the release needs none.
+    """
+    corpus = load_corpus(corpus_roots(()))
+    cases = cases_named(options.case, corpus)
+    if len(cases) != 1:
+        raise InputError(f"{options.case}: means {len(cases)} cases, and a hotfix is for one")
+    case, folder = cases[0], options.results or results_folder()
+    proved = [
+        fix for fix in fixes.of_case(folder, case.id) if fix["evidence"] == "proved" and fix["direction"] == "fixed"
+    ]
+    if not proved:
+        raise InputError(f"{case.id}: has no proved fix in {folder / fixes.FOLDER}: see `pt2bugs isolate {case.id}`")
+    release = str(one_release(options.torch, known_releases(package_sources(options), warn)))
+    known = max(proved, key=lambda fix: (fix["bad"] == release, Version(fix["good"])))
+    if Version(release) >= Version(known["good"]):
+        raise InputError(f"torch {release} needs no hotfix: {case.id} is fixed in {known['good']}")
+    cell = next(
+        cell for cell in cells_of(case, (known["device"],), (known["backend"],)) if cell.check.name == known["check"]
+    )
+    result = Isolation(*cell.key, release, known["good"], "fixed")
+    question = Question(result, check_of(cell), case)
+    histories = Histories.load(open_results(options.results), corpus, warn, options.python)
+    with environments(options, question.pair) as pair, contextlib.ExitStack() as stack:
+        sides = [Release(environment, cache_home() / "isolate") for environment in pair]
+        for side in sides:
+            stack.callback(side.close)
+        isolator = Isolator(
+            result, question.check, sides[0], sides[1], Wheels(sides[0].torch, sides[1].torch),
+            budget_s=0.0, neighbours=neighbours_of(question, corpus, histories), say=say,
+        )  # fmt: skip
+        isolator.prove(_units(known, release), question.is_documented)
+    if result.evidence != "proved":
+        say(f"pt2bugs: no hotfix of {case.id} for torch {release}: {result.reason}")
+        return UNEXPECTED
+    _hand_out(options, result)
+    return OK
+
+
+def _units(known: Mapping[str, Any], release: str) -> list[dict[str, Any]]:
+    """Return the units to prove: as they were minimized on that release, else whole: their hunks differ there."""
+    units: list[dict[str, Any]] = [dict(unit) for unit in known["units"]]
+    return units if known["bad"] == release else [{**unit, "hunks": None} for unit in units]
+
+
+def _hand_out(options: Options, result: Isolation) -> None:
+    if options.output is not None:
+        write_text(options.output, result.patch)
+    else:
+        print(result.patch, end="")
+    name = shlex.quote(str(options.output or "fix.patch"))
+    (green, runs), (stayed, met) = result.red_to_green, result.stayed_green
+    say(
+        f"proved on torch {result.bad} ({result.builds[0] or 'no local version'}): green in {green} of {runs} runs; "
+        f"where torch {result.good} takes it back the same failure is there again; {stayed} of {met} other checks "
+        "that execute it stay green"
+    )
+    say("no installation was changed; to try it on a copy of yours:")
+    say(
+        "  d=$(mktemp -d) && cp -r \"$(python -c 'import os, torch; print(os.path.dirname(torch.__file__))')\" $d "
+        f"&& patch -d $d -p1 < {name} && PYTHONPATH=$d python SCRIPT"
+    )

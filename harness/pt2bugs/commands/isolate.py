@@ -1,0 +1,426 @@
+"""`pt2bugs isolate`: which functions' change fixed a check between two releases, or broke it."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.version import Version
+
+from pt2bugs.case.cells import Cell, cells_of
+from pt2bugs.case.corpus import corpus_roots, is_case_file
+from pt2bugs.case.failure import documents
+from pt2bugs.case.model import Case
+from pt2bugs.case.patterns import PatternTimeout
+from pt2bugs.commands import OK, UNEXPECTED
+from pt2bugs.commands.console import print_json, say, warn
+from pt2bugs.commands.options import EnvironmentOptions, ResultsOptions, SelectionOptions, count, file, option
+from pt2bugs.commands.selection import (
+    load_corpus,
+    open_store,
+    package_sources,
+    select_cases,
+    select_cells,
+    targets_for,
+)
+from pt2bugs.engine.folders import cache_home
+from pt2bugs.envs.environment import Environment
+from pt2bugs.envs.releases import Release, known_releases, one_release
+from pt2bugs.errors import InputError
+from pt2bugs.files import write_text
+from pt2bugs.isolate import fixes
+from pt2bugs.isolate.isolation import Isolation, Isolator
+from pt2bugs.isolate.trials import Check, Run
+from pt2bugs.isolate.trials import Release as Side
+from pt2bugs.isolate.units import Wheels
+from pt2bugs.results.folder import open_results, results_folder
+from pt2bugs.results.history import Histories, History, State
+
+EXAMPLES = (
+    (
+        "pt2bugs isolate pytorch_154036",
+        "the functions whose change fixed it, between the releases that the journal names",
+    ),
+    ("pt2bugs isolate train.py --from 2.12.1 --to 2.13.0", "the same for a program of your own"),
+    ("pt2bugs isolate pytorch_163640 --introduced --patch broke.diff", "what broke it, as a patch between your wheels"),
+)
+MINUTES = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(SelectionOptions, ResultsOptions, EnvironmentOptions):
+    """Options of `isolate`."""
+
+    since: str = option(
+        "--from", default="", metavar="RELEASE", help="the older release (default: as the journal says)"
+    )
+    until: str = option("--to", default="", metavar="RELEASE", help="the newer release")
+    introduced: bool = option("--introduced", default=False, help="what broke it, not what fixed it")
+    minutes: int = option(
+        "--minutes",
+        default=MINUTES,
+        parse=count,
+        metavar="N",
+        help=f"for the search of each check (default: {MINUTES})",
+    )
+    jobs: int = option("--jobs", default=1, parse=count, metavar="N", help="checks at once (default: 1)")
+    json: bool = option("--json", default=False, help="print the answers as JSON")
+    patch: Path | None = option(
+        "--patch", parse=file, metavar="FILE", help="write the units as a patch for the release with the bug"
+    )
+
+
+@dataclass(frozen=True)
+class Question:
+    """One check and the two releases between which it changes."""
+
+    result: Isolation
+    check: Check
+    case: Case | None
+
+    def is_documented(self, run: Run) -> bool:
+        """Return whether a failure is one that the case documents; of a script every failure is meant.
+
+        Args:
+            run: what was seen in the release with the bug.
+        """
+        if self.case is None:
+            return True
+        try:
+            return any(documents(bug, run.seen) for bug in self.case.bugs if not bug.blocked)
+        except PatternTimeout:
+            return False
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The releases with and without the bug."""
+        return self.result.bad, self.result.good
+
+
+def run(options: Options) -> int:
+    """Select, plan, measure, query, render. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
+    with tempfile.TemporaryDirectory(prefix="pt2bugs-script-") as folder:
+        selected = select(options)
+        questions = plan(options, selected, Path(folder))
+        try:
+            measure(options, questions, selected)
+        finally:
+            # What is known when it is stopped is not lost.
+            render(options, query(questions))
+    return OK if all(question.result.is_isolated for question in questions) else UNEXPECTED
+
+
+# --- select --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Selected:
+    """The corpus with what the journal says of it; the cases that were selected, or scripts."""
+
+    corpus: Sequence[Case]
+    cases: Sequence[Case]
+    scripts: Sequence[str]
+    histories: Histories
+
+
+def select(options: Options) -> Selected:
+    """Return the cases or the script that the options mean.
+
+    Args:
+        options: of the command.
+
+    Raises:
+        InputError: cases and scripts together.
+    """
+    scripts = [word for word in options.patterns if _is_script(word)]
+    if scripts and len(scripts) < len(options.patterns):
+        raise InputError("name cases or one script, not both")
+    corpus, cases = (load_corpus(corpus_roots(options.cases)), []) if scripts else select_cases(options)
+    histories = Histories.load(open_results(options.results), corpus, warn, options.python)
+    return Selected(corpus, cases, scripts, histories)
+
+
+def _is_script(word: str) -> bool:
+    path = Path(word)
+    return path.suffix == ".py" and path.is_file() and not is_case_file(path, warn)
+
+
+# --- plan ----------------------------------------------------------------------------------------------
+
+
+def plan(options: Options, selected: Selected, folder: Path) -> list[Question]:
+    """Return a question for each check: the two releases between which it changes.
+
+    Args:
+        options: of the command.
+        selected: what was selected.
+        folder: takes the program that runs a script.
+
+    Raises:
+        InputError: the journal names no two releases, or those named are no pair.
+    """
+    if selected.scripts:
+        questions = [_of_script(options, word, folder) for word in selected.scripts]
+    else:
+        questions = _of_cases(options, selected.histories, selected.cases)
+    if options.patch is not None and len(questions) != 1:
+        raise InputError(f"--patch takes one check, and {len(questions)} are selected")
+    return questions
+
+
+def _of_script(options: Options, word: str, folder: Path) -> Question:
+    """Return the question of a script: it runs as a whole, as `python FILE` does."""
+    if not options.since or not options.until:
+        raise InputError(f"{word}: of a script the releases are not known: name them with --from and --to")
+    bad, good = _sides(options)
+    path = folder / f"{Path(word).stem}.py"
+    path.write_text(_PROGRAM.format(path=str(Path(word).resolve())))
+    device, backend = (options.device or ("cpu",))[0], (options.backend or ("inductor",))[0]
+    result = Isolation(Path(word).stem, "script", device, backend, bad, good, _direction(options))
+    return Question(result, Check(path, "script", {}, device, backend, 600.0, None, compiles=False), None)
+
+
+_PROGRAM = """\
+import runpy
+import sys
+
+
+def script():
+    sys.argv[:] = [{path!r}]
+    runpy.run_path({path!r}, run_name="__main__")
+"""
+
+
+def _direction(options: Options) -> str:
+    return "introduced" if options.introduced else "fixed"
+
+
+def _sides(options: Options) -> tuple[str, str]:
+    """Return the releases that were named: with and without the bug."""
+    releases = known_releases(package_sources(options), warn)
+    older, newer = (str(one_release(text, releases)) for text in (options.since, options.until))
+    if Version(older) >= Version(newer):
+        raise InputError(f"--from {older} --to {newer}: the first must be the older one")
+    return (newer, older) if options.introduced else (older, newer)
+
+
+def _of_cases(options: Options, histories: Histories, cases: Sequence[Case]) -> list[Question]:
+    """Return a question for each check: on the first of its backends where the journal has the transition."""
+    if bool(options.since) != bool(options.until):
+        raise InputError("--from and --to go together")
+    named = _sides(options) if options.since else None
+    questions: dict[tuple[str, str], Question] = {}
+    for cell in select_cells(options, cases):
+        if cell.case.guard or (cell.key.case, cell.key.check) in questions:
+            continue
+        pair = named or _transition(histories.of(cell), introduced=options.introduced)
+        if pair is None:
+            continue
+        pull_request = cell.case.fix if "/pull/" in cell.case.fix and not options.introduced else ""
+        result = Isolation(*cell.key, *pair, direction=_direction(options), evidence="cited", pull_request=pull_request)
+        questions[cell.key.case, cell.key.check] = Question(result, check_of(cell), cell.case)
+    if not questions:
+        what = "broken" if options.introduced else "fixed"
+        names = ", ".join(case.id for case in cases[:3])
+        raise InputError(
+            f"{names}: the journal names no two releases between which it was {what}: see `pt2bugs bisect`"
+        )
+    return list(questions.values())
+
+
+def check_of(cell: Cell) -> Check:
+    """Return what is run of a cell.
+
+    Args:
+        cell: of any release.
+    """
+    case = cell.case
+    given = {"device": cell.device, "backend": cell.backend}
+    return Check(
+        path=case.path.resolve(),
+        name=cell.check.name,
+        arguments={name: given[name] for name in cell.check.parameters},
+        device=cell.device,
+        backend=cell.backend,
+        timeout_s=case.timeout,
+        memory_mib=case.memory,
+        compiles=case.compiles,
+        isolation=case.isolation,
+        env=case.env,
+    )
+
+
+def _transition(history: History, *, introduced: bool) -> tuple[str, str] | None:
+    """Return the last two decided neighbours between which the bug went, or came: with and without it."""
+    changes = [change for change in history.transitions if change.introduced == introduced]
+    if not changes or history.is_flaky:
+        return None
+    older, newer = changes[-1].before, changes[-1].after
+    return (newer, older) if introduced else (older, newer)
+
+
+# --- measure -------------------------------------------------------------------------------------------
+
+
+def measure(options: Options, questions: Sequence[Question], selected: Selected) -> None:
+    """Isolate each question, by pair of releases.
+
+    Args:
+        options: of the command.
+        questions: each takes its answer in `result`.
+        selected: has the checks that must stay green.
+
+    Raises:
+        IsolationError: the only question cannot be asked.
+        EnvironmentFailure: an environment cannot be made.
+    """
+    pairs: dict[tuple[str, str], list[Question]] = {}
+    for question in questions:
+        pairs.setdefault(question.pair, []).append(question)
+    several = len(questions) > 1
+    for pair, group in pairs.items():
+        with environments(options, pair) as (bad, good):
+            wheels: Wheels | None = None
+
+            def isolate_all(some: Sequence[Question], bad: Environment = bad, good: Environment = good) -> None:
+                nonlocal wheels
+                with contextlib.ExitStack() as stack:
+                    sides = [Side(environment, cache_home() / "isolate") for environment in (bad, good)]
+                    for side in sides:
+                        stack.callback(side.close)
+                    wheels = wheels or Wheels(sides[0].torch, sides[1].torch)
+                    for question in some:
+                        _isolate(options, question, sides, wheels, selected, several=several)
+
+            jobs = min(options.jobs, len(group))
+            if jobs == 1:
+                isolate_all(group)
+                continue
+            with ThreadPoolExecutor(jobs) as pool:
+                list(pool.map(isolate_all, [group[start::jobs] for start in range(jobs)]))
+
+
+@contextlib.contextmanager
+def environments(options: EnvironmentOptions, pair: tuple[str, str]) -> Iterator[tuple[Environment, Environment]]:
+    """Yield the environments of two releases, made if they are not there, and kept while in use.
+
+    Args:
+        options: how environments are made.
+        pair: the releases.
+
+    Raises:
+        EnvironmentFailure: one of them cannot be made.
+    """
+    store = open_store(options)
+    releases = {str(release): release for release in known_releases(package_sources(options), warn)}
+    wanted = [releases.get(name) or Release(Version(name), ()) for name in pair]
+    keys = [target.key for target in targets_for(options, wanted)]
+    with contextlib.ExitStack() as stack:
+        environments = []
+        for key in keys:
+            environment = store.create(key, say, keep=keys)
+            stack.enter_context(store.using(environment))
+            environments.append(environment)
+        yield environments[0], environments[1]
+
+
+def _isolate(
+    options: Options,
+    question: Question,
+    sides: Sequence[Side],
+    wheels: Wheels,
+    selected: Selected,
+    *,
+    several: bool,
+) -> None:
+    result = question.result
+    prefix = f"{result.case} {result.check}: " if several else ""
+    isolator = Isolator(
+        result,
+        question.check,
+        sides[0],
+        sides[1],
+        wheels,
+        budget_s=60.0 * options.minutes,
+        neighbours=neighbours_of(question, selected.corpus, selected.histories),
+        say=lambda text: say(f"{prefix}{text}"),
+    )
+    try:
+        isolator.run(question.is_documented)
+    except InputError as error:
+        if not several:
+            raise
+        # Of many questions one that cannot be asked is no reason to leave the others.
+        result.reason = str(error)
+    finally:
+        # Also of a search that was stopped: what it had found until then.
+        if question.case is not None and result.evidence != "cited":
+            fixes.save(options.results or results_folder(), [result.as_dict()])
+    if several:
+        say(f"{prefix}{result.summary}")
+
+
+def neighbours_of(question: Question, corpus: Sequence[Case], histories: Histories) -> list[Check]:
+    """Return the checks of other cases that pass in the release with the bug, guards and the same component first.
+
+    Args:
+        question: its case is left out.
+        corpus: all cases.
+        histories: what the journal says of them.
+    """
+    result, neighbours = question.result, list[Check]()
+    component = question.case.component if question.case else ""
+    # Guards and its own component first: what executes a changed unit is asked as long as there is time.
+    for case in sorted(corpus, key=lambda case: (not case.guard, case.component != component)):
+        if case.id == result.case or case.extra or case.flaky or result.device not in case.devices:
+            continue
+        for cell in cells_of(case, (result.device,)):
+            if histories.of(cell).state(result.bad) is State.NO_BUG:
+                neighbours.append(check_of(cell))
+                break
+    return neighbours
+
+
+# --- query, render -------------------------------------------------------------------------------------
+
+
+def query(questions: Sequence[Question]) -> list[Isolation]:
+    """Return the answers to the questions that were asked.
+
+    Args:
+        questions: after `measure`, which may have been stopped.
+    """
+    return [question.result for question in questions if question.result.trials or question.result.reason]
+
+
+def render(options: Options, known: Sequence[Isolation]) -> None:
+    """Print the answers, and write the patch that was asked for.
+
+    Args:
+        options: of the command.
+        known: the answers.
+    """
+    if options.patch is not None and known and known[0].patch:
+        write_text(options.patch, known[0].patch)
+    if options.json:
+        print_json({"schema": fixes.SCHEMA, "isolations": [result.as_dict() for result in known]})
+        return
+    for result in known:
+        verb = "broken" if result.direction == "introduced" else "fixed"
+        # A script names its backend itself.
+        where = f" {result.check} [{result.device}-{result.backend}]" if result.check != "script" else ""
+        print(f"{result.case}{where}: {verb} between {_window(result)}")
+        print(f"  {result.summary}")
+
+
+def _window(result: Isolation) -> str:
+    older, newer = sorted((result.bad, result.good), key=Version)
+    return f"{older} and {newer}"

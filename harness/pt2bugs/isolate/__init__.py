@@ -1,0 +1,1 @@
+"""Isolates what fixed or broke a check between two releases: the changed functions, from two wheels alone."""

@@ -1,0 +1,117 @@
+"""`results/fixes`: what is known of the changes that fixed or broke a check, one file for each case."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pt2bugs.errors import InputError
+from pt2bugs.files import write_text
+
+SCHEMA = 1
+FOLDER = "fixes"
+EVIDENCE = ("cited", "executed", "swap", "patch", "proved")
+"""What an isolation rests on, the weakest first: a pull request that the header names, changed functions that ran,
+functions swapped in memory, text in fresh processes, and a proof."""
+LABELS = ("python", "header", "native", "mixed", "several", "unknown")
+_QUESTION = ("case", "check", "device", "backend", "bad", "good", "direction")
+
+
+class FixesError(InputError):
+    """A file of `results/fixes` that cannot be read.
+
+    Cause: it was edited by hand, or written by a newer pt2bugs.
+    Remedy: the message names the file; ``pt2bugs isolate`` writes it anew where it is gone.
+    """
+
+
+def load(results: Path) -> Iterator[dict[str, Any]]:
+    """Yield every isolation of a results folder, by case.
+
+    Args:
+        results: the folder that has `fixes`.
+
+    Raises:
+        FixesError: a file cannot be read.
+    """
+    for path in sorted((results / FOLDER).glob("*.json")):
+        yield from _read(path)
+
+
+def of_case(results: Path, case: str) -> list[dict[str, Any]]:
+    """Return the isolations of a case.
+
+    Args:
+        results: the folder that has `fixes`.
+        case: its id.
+
+    Raises:
+        FixesError: its file cannot be read.
+    """
+    path = results / FOLDER / f"{case}.json"
+    return _read(path) if path.exists() else []
+
+
+def _read(path: Path) -> list[dict[str, Any]]:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise FixesError(f"{path}: cannot be read: {error}") from None
+    isolations = data.get("isolations") if isinstance(data, dict) else None
+    if isolations is None or data.get("schema") != SCHEMA or not isinstance(isolations, list):
+        raise FixesError(f"{path}: is no file of isolations of schema {SCHEMA}")
+    for one in isolations:
+        if not isinstance(one, dict) or not all(isinstance(one.get(key), str) for key in (*_QUESTION, "evidence")):
+            raise FixesError(f"{path}: an isolation lacks one of {', '.join(_QUESTION)}, evidence")
+        if one["evidence"] not in EVIDENCE:
+            raise FixesError(f"{path}: unknown evidence {one['evidence']!r}")
+    return isolations
+
+
+def save(results: Path, isolations: Iterable[Mapping[str, Any]]) -> list[Path]:
+    """Add isolations to the files of their cases, and return those that were written.
+
+    An answer to the same question replaces an older one unless its evidence is weaker.
+
+    Args:
+        results: the folder that has `fixes`.
+        isolations: as `Isolation.as_dict` has them.
+
+    Raises:
+        FixesError: a file that is there cannot be read.
+        FileError: a file cannot be written.
+    """
+    written = []
+    by_case: dict[str, list[Mapping[str, Any]]] = {}
+    for one in isolations:
+        by_case.setdefault(one["case"], []).append(one)
+    for case, new in by_case.items():
+        known = {_question(one): one for one in of_case(results, case)}
+        for one in new:
+            before = known.get(_question(one))
+            if before is None or EVIDENCE.index(one["evidence"]) >= EVIDENCE.index(before["evidence"]):
+                known[_question(one)] = dict(one)
+        path = results / FOLDER / f"{case}.json"
+        data = {"schema": SCHEMA, "isolations": [known[key] for key in sorted(known)]}
+        write_text(path, json.dumps(data, indent=1) + "\n")
+        written.append(path)
+    return written
+
+
+def _question(one: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(str(one[key]) for key in _QUESTION)
+
+
+def sentence(one: Mapping[str, Any]) -> str:
+    """Return an isolation as half a sentence: what it names, and on what evidence; empty if it names nothing.
+
+    Args:
+        one: as `Isolation.as_dict` has it.
+    """
+    if one["evidence"] not in ("patch", "proved") or not one["units"]:
+        return ""
+    named = ", ".join(f"{unit['file']}: {unit['qualname']}".removesuffix(": ") for unit in one["units"][:3])
+    more = f" and {len(one['units']) - 3} more" if len(one["units"]) > 3 else ""
+    return f"by a change of {named}{more} ({one['evidence']})"

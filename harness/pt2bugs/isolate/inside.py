@@ -1,0 +1,330 @@
+"""Runs in the child of a trial: swaps functions in memory, calls the check, and says what ran and what Dynamo counted.
+
+Standard library alone: it travels into every environment.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import gc
+import importlib
+import os
+import sys
+import threading
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import _lru_cache_wrapper
+from typing import Any, TypedDict
+
+from pt2bugs.engine.check import observe_check
+from pt2bugs.engine.observe import render
+
+Place = tuple[str, int]
+"""A code object: the file relative to the torch folder, and its first line."""
+
+
+class FileSwap(TypedDict):
+    """What is changed of one file in memory.
+
+    `text` is the path of the mixed text. `functions` are first lines of changed functions: in the loaded file, in the
+    mixed text, and whether defaults are evaluated anew. `added` are first lines of new items in the mixed text, with
+    the dotted name of the class that they belong to, or nothing.
+    """
+
+    file: str
+    text: str
+    functions: list[tuple[int, int, bool]]
+    added: list[tuple[int, str]]
+
+
+def run(request: Any) -> dict[str, Any]:
+    """Call the check that the request names, with functions swapped and calls traced if it says so.
+
+    Args:
+        request: as for a check; `swap`, a list of `FileSwap`; `trace`, a file that takes a line for each code object
+            as it is met, so that a crash leaves it; or an empty string.
+
+    Returns:
+        What a check reports; `counts`, what Dynamo counted besides; and `unswapped`, the file and the line in the
+        mixed text of what could not be put in.
+    """
+    import torch
+
+    folder = f"{os.path.dirname(torch.__file__)}/"  # noqa: PTH120
+    unswapped = _swap(request["swap"], folder) if request["swap"] else []
+    with _traced(request["trace"], folder) if request["trace"] else contextlib.nullcontext():
+        seen, error = observe_check(request, _nothing)
+    return {
+        "observation": seen.as_dict(),
+        "text": render(error) if error is not None else "",
+        "counts": _counts(),
+        "unswapped": unswapped,
+    }
+
+
+def _nothing() -> None:
+    """The deadline counts from the call."""
+
+
+# --- counting -------------------------------------------------------------------------------------------
+
+
+def _counts() -> dict[str, int]:
+    """What Dynamo counts besides what is counted of every check."""
+    counters = getattr(sys.modules.get("torch._dynamo.utils"), "counters", {})
+
+    def total(kind: str, *names: str) -> int:
+        values = counters.get(kind, {})
+        return sum(int(value) for name, value in values.items() if not names or name in names)
+
+    return {
+        "breaks": total("graph_break"),
+        "operators": total("stats", "calls_captured"),
+        "skipped": total("frames", "total") - total("frames", "ok"),
+    }
+
+
+# --- tracing --------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _traced(path: str, folder: str) -> Iterator[None]:
+    """Write down each code object of torch that is executed, or that Dynamo goes through in its place."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    met: dict[int, types.CodeType] = {}
+    write, prefix = os.write, len(folder)
+
+    def note(code: types.CodeType) -> None:
+        met[id(code)] = code
+        if code.co_filename.startswith(folder):
+            write(fd, f"{code.co_firstlineno} {code.co_filename[prefix:]}\n".encode())
+
+    def profile(frame: types.FrameType, event: str, _: object) -> None:
+        if event == "call" and id(frame.f_code) not in met:
+            note(frame.f_code)
+
+    translator = getattr(sys.modules.get("torch._dynamo.symbolic_convert"), "InstructionTranslatorBase", None)
+    if translator is not None:
+        original = translator.__init__
+
+        def initialize(self: Any, *args: Any, **kwargs: Any) -> None:
+            original(self, *args, **kwargs)
+            if id(self.f_code) not in met:
+                note(self.f_code)
+
+        translator.__init__ = initialize
+    with contextlib.suppress(Exception):
+        # Dynamo would compile the function that looks on.
+        skip_code = importlib.import_module("torch._C._dynamo.eval_frame").skip_code
+        for function in (note, profile):
+            skip_code(function.__code__)
+    threading.setprofile(profile)
+    sys.setprofile(profile)
+    try:
+        yield
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+        os.close(fd)
+
+
+# --- swapping -------------------------------------------------------------------------------------------
+
+
+class SwapError(Exception):
+    """A function that cannot be swapped in memory; as text it can be."""
+
+
+def _swap(swaps: Sequence[FileSwap], folder: str) -> list[tuple[str, int]]:
+    """Give the functions of loaded modules other code, and their modules what that code needs beside.
+
+    Returns:
+        File and line of what cannot be swapped.
+    """
+    unswapped: list[tuple[str, int]] = []
+    for swap in swaps:
+        with contextlib.suppress(Exception):
+            importlib.import_module(_module_name(swap["file"]))
+    gc.unfreeze()
+    everything = gc.get_objects()
+    wanted = {f"{folder}{swap['file']}" for swap in swaps}
+    functions: dict[tuple[str, int, str], list[types.FunctionType]] = {}
+    for one in everything:
+        if type(one) is types.FunctionType and one.__code__.co_filename in wanted:
+            code = one.__code__
+            functions.setdefault((code.co_filename, code.co_firstlineno, code.co_name), []).append(one)
+    modules = {getattr(module, "__file__", None): module for module in list(sys.modules.values())}
+    files = []
+    for swap in swaps:
+        path = f"{folder}{swap['file']}"
+        module = modules.get(path)
+        if module is None:
+            unswapped += [
+                (swap["file"], line)
+                for line in (*(one[1] for one in swap["functions"]), *(one[0] for one in swap["added"]))
+            ]
+            continue
+        with open(swap["text"], encoding="utf-8") as file:  # noqa: PTH123
+            files.append((swap, path, module, _Mixed(file.read(), path)))
+    unswapped += _add(
+        [
+            (swap["file"], module, mixed, line, scope)
+            for swap, _, module, mixed in files
+            for line, scope in swap["added"]
+        ]
+    )
+    swapped: set[int] = set()
+    for swap, path, module, mixed in files:
+        for old_line, new_line, defaults in swap["functions"]:
+            try:
+                swapped |= _swap_function(functions, path, module, mixed, old_line, new_line, defaults=defaults)
+            except Exception:
+                unswapped.append((swap["file"], new_line))
+    for one in everything:
+        if isinstance(one, _lru_cache_wrapper) and id(getattr(one, "__wrapped__", None)) in swapped:
+            one.cache_clear()
+    del everything, functions
+    gc.freeze()
+    return unswapped
+
+
+def _module_name(file: str) -> str:
+    return f"torch.{file.removesuffix('.py').removesuffix('/__init__').replace('/', '.')}"
+
+
+class _Mixed:
+    """The mixed text of a file, compiled but never run as a whole."""
+
+    def __init__(self, text: str, path: str) -> None:
+        self.tree = ast.parse(text)
+        self.path = path
+        module = compile(self.tree, path, "exec", dont_inherit=True)
+        self._flags = module.co_flags & 0x1FE0000
+        self.codes: dict[tuple[int, str], types.CodeType] = {}
+        todo = [module]
+        while todo:
+            for code in _inner(todo.pop()):
+                self.codes[code.co_firstlineno, code.co_name] = code
+                todo.append(code)
+
+    def statement(self, line: int) -> ast.stmt:
+        """The innermost statement that begins at a line."""
+        starts = {
+            min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))]): node
+            for node in self._statements(self.tree.body)
+        }
+        return starts[line]
+
+    def _statements(self, body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+        for node in body:
+            yield node
+            if isinstance(node, ast.ClassDef):
+                yield from self._statements(node.body)
+
+    def execute(self, node: ast.stmt, names: dict[str, Any]) -> None:
+        """Run one statement, with the future imports of the file."""
+        tree = ast.Module([node], [])
+        exec(compile(tree, self.path, "exec", flags=self._flags, dont_inherit=True), names)
+
+
+def _inner(code: types.CodeType) -> list[types.CodeType]:
+    return [one for one in code.co_consts if isinstance(one, types.CodeType)]
+
+
+def _swap_function(
+    functions: Mapping[tuple[str, int, str], list[types.FunctionType]],
+    path: str,
+    module: types.ModuleType,
+    mixed: _Mixed,
+    old_line: int,
+    new_line: int,
+    *,
+    defaults: bool,
+) -> set[int]:
+    node = mixed.statement(new_line)
+    name = getattr(node, "name", "")
+    live = functions.get((path, old_line, name), [])
+    new = mixed.codes.get((new_line, name))
+    if not live or new is None:
+        raise SwapError(f"{name} is not there as a function")
+    swapped = set()
+    for old_code, new_code in _pairs(live[0].__code__, new):
+        for function in functions.get((path, old_code.co_firstlineno, old_code.co_name), []):
+            if function.__code__ is not old_code and function.__code__ != old_code:
+                continue
+            if old_code.co_freevars != new_code.co_freevars:
+                raise SwapError(f"{name} has other free variables")
+            function.__code__ = new_code
+            swapped.add(id(function))
+    if defaults:
+        bare: Any = node
+        bare.decorator_list = []
+        names = dict(vars(module))
+        mixed.execute(bare, names)
+        for function in live:
+            function.__defaults__, function.__kwdefaults__ = names[name].__defaults__, names[name].__kwdefaults__
+    return swapped
+
+
+def _pairs(old: types.CodeType, new: types.CodeType) -> Iterator[tuple[types.CodeType, types.CodeType]]:
+    """Code objects that stand at the same place inside two functions."""
+    yield old, new
+    left = _inner(new)
+    for code in _inner(old):
+        partner = next((one for one in left if one.co_name == code.co_name), None)
+        if partner is not None:
+            left.remove(partner)
+            yield from _pairs(code, partner)
+
+
+def _add(pending: list[tuple[str, types.ModuleType, _Mixed, int, str]]) -> list[tuple[str, int]]:
+    """Run new items in their loaded modules, those again that failed as long as others succeed; return what is left."""
+    while pending:
+        waiting = []
+        for item in pending:
+            _, module, mixed, line, scope = item
+            try:
+                _add_item(module, mixed, mixed.statement(line), scope)
+            except Exception:
+                waiting.append(item)
+        if len(waiting) == len(pending):
+            break
+        pending = waiting
+    return [(file, line) for file, _, _, line, _ in pending]
+
+
+def _add_item(module: types.ModuleType, mixed: _Mixed, node: ast.stmt, scope: str) -> None:
+    if not scope:
+        mixed.execute(node, vars(module))
+        return
+    owner: Any = module
+    for name in scope.split("."):
+        owner = getattr(owner, name)
+    names = dict(vars(module))
+    body: Any = ast.ClassDef(name=owner.__name__, bases=[], keywords=[], body=[node], decorator_list=[])
+    if sys.version_info >= (3, 12):
+        body.type_params = []
+    mixed.execute(ast.fix_missing_locations(body), names)
+    for name, value in vars(names[owner.__name__]).items():
+        if name not in ("__dict__", "__weakref__", "__module__", "__doc__", "__qualname__"):
+            setattr(owner, name, _bound_to(owner, value))
+
+
+def _bound_to(owner: type, value: Any) -> Any:
+    """The attribute with `super()` and `__class__` meaning the class that it is put into."""
+    if isinstance(value, (staticmethod, classmethod)):
+        return type(value)(_bound_to(owner, value.__func__))
+    if isinstance(value, property):
+        parts: list[Callable[..., Any] | None] = [value.fget, value.fset, value.fdel]
+        return property(*(part and _bound_to(owner, part) for part in parts))
+    if isinstance(value, types.FunctionType) and "__class__" in value.__code__.co_freevars:
+        cells = value.__closure__ or ()
+        closure = tuple(
+            types.CellType(owner) if name == "__class__" else cell
+            for name, cell in zip(value.__code__.co_freevars, cells, strict=True)
+        )
+        new = types.FunctionType(value.__code__, value.__globals__, value.__name__, value.__defaults__, closure)
+        new.__kwdefaults__ = value.__kwdefaults__
+        return new
+    return value

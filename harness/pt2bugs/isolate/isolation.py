@@ -1,0 +1,687 @@
+"""One isolation: reproduce, trace, search in memory, search in text, minimize, and prove.
+
+A trial is the bad release with some units of the good one. It is green if the check passes and the compiler did as much
+as in the good release: a bug that is not met because the graph breaks around it is not fixed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import hashlib
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pt2bugs.case.failure import Level
+from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.errors import InputError
+from pt2bugs.files import write_text
+from pt2bugs.isolate.search import Answer, find_green, minimize
+from pt2bugs.isolate.trials import Check, Judge, Release, Run, can_swap, executed, swaps_of
+from pt2bugs.isolate.units import PatchError, Selection, Unit, Wheels
+
+RUNS = 3
+"""Runs of every step of a proof."""
+SEVERAL = 10
+"""Functions beyond which a fix is called `several`."""
+LARGE = 12
+"""Trials of large sets, before files are tried alone."""
+MIN_TEXT_S = 45.0
+"""Seconds that must be left for a search to be worth a trial in a process of its own."""
+
+
+class IsolationError(InputError):
+    """A question that cannot be asked.
+
+    Cause: the check does not fail in the one release, or does not pass in the other, or not each time.
+    Remedy: ``pt2bugs bisect`` shows where it changes; ``--from`` and ``--to`` name the two releases.
+    """
+
+
+class OutOfTimeError(Exception):
+    """The budget of a search is spent."""
+
+
+@dataclass
+class Isolation:
+    """What is known about the change between two releases that fixed or broke a check."""
+
+    case: str
+    check: str
+    device: str
+    backend: str
+    bad: str
+    good: str
+    direction: str
+    evidence: str = "cited"
+    label: str = "unknown"
+    units: list[Unit] = field(default_factory=list)
+    selection: dict[Unit, frozenset[int] | None] = field(default_factory=dict)
+    patch: str = ""
+    trials: int = 0
+    seconds: float = 0.0
+    graphs: list[int | None] = field(default_factory=lambda: [None, None, None])
+    breaks: list[int | None] = field(default_factory=lambda: [None, None, None])
+    red_to_green: list[int] = field(default_factory=lambda: [0, 0])
+    stayed_green: list[int] = field(default_factory=lambda: [0, 0])
+    pull_request: str = ""
+    alternatives: list[list[Unit]] = field(default_factory=list)
+    builds: list[str] = field(default_factory=list)
+    unrelated: list[str] = field(default_factory=list)
+    candidates: list[int] = field(default_factory=lambda: [0, 0])
+    reason: str = ""
+
+    @property
+    def is_isolated(self) -> bool:
+        """True if units were found whose text turns the check green in fresh processes."""
+        return self.evidence in ("patch", "proved")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as results have it: locations and hashes, no text of PyTorch's sources."""
+        return {
+            "case": self.case,
+            "check": self.check,
+            "device": self.device,
+            "backend": self.backend,
+            "bad": self.bad,
+            "good": self.good,
+            "direction": self.direction,
+            "evidence": self.evidence,
+            "label": self.label,
+            "units": [{**unit.as_dict(), "hunks": self._hunks(unit)} for unit in self.units],
+            "patch_sha256": hashlib.sha256(self.patch.encode()).hexdigest() if self.patch else None,
+            "trials": self.trials,
+            "seconds": round(self.seconds, 1),
+            "graphs": self.graphs,
+            "breaks": self.breaks,
+            "red_to_green": self.red_to_green,
+            "stayed_green": self.stayed_green,
+            "pull_request": self.pull_request or None,
+            "named_in_pull_request": None,
+            "alternatives": [[unit.as_dict() for unit in units] for units in self.alternatives],
+            "builds": self.builds,
+            "unrelated": self.unrelated,
+            "candidates": self.candidates,
+            "reason": self.reason,
+        }
+
+    def _hunks(self, unit: Unit) -> list[int] | None:
+        part = self.selection.get(unit)
+        return sorted(part) if part is not None else None
+
+    @property
+    def summary(self) -> str:
+        """One line."""
+        if not self.units:
+            return f"not isolated ({self.label}): {self.reason}" if self.reason else f"not isolated ({self.label})"
+        named = ", ".join(str(unit) for unit in self.units)
+        why = f"; {self.reason}" if self.reason else ""
+        return f"{named} ({self.evidence}; {self.trials} trials, {self.seconds:.0f} s{why})"
+
+
+Say = Callable[[str], None]
+_MISSING = re.compile(r"AttributeError|TypeError|NameError|ImportError|KeyError|ModuleNotFoundError")
+_QUOTED = re.compile(r"'([A-Za-z_]\w*)'|([A-Za-z_]\w*) does not exist|argument: '([A-Za-z_]\w*)'")
+_NATIVE = re.compile(r"torch\._C\b|torch\._ops\b|_OpNamespace")
+
+
+class Isolator:
+    """Answers one question: which units of `good` turn the check green in `bad`.
+
+    Args:
+        result: the question; what becomes known is written there at once, so that an interrupt keeps it.
+        check: what is run.
+        bad: the release in which it fails.
+        good: the release in which it passes.
+        wheels: their torch folders.
+        budget_s: seconds for finding a set, and again for minimizing it; a proof may take longer.
+        neighbours: checks that pass in the bad release, and must go on to do so.
+        neighbours_s: seconds for finding out which of them execute a changed unit.
+        say: told of every step.
+    """
+
+    def __init__(
+        self,
+        result: Isolation,
+        check: Check,
+        bad: Release,
+        good: Release,
+        wheels: Wheels,
+        *,
+        budget_s: float,
+        neighbours: Sequence[Check] = (),
+        neighbours_s: float = 120.0,
+        say: Say = lambda _: None,
+    ) -> None:
+        self.result, self.check, self.bad, self.good, self.wheels = result, check, bad, good, wheels
+        self.neighbours, self._neighbours_s, self._say = neighbours, neighbours_s, say
+        self._began = time.monotonic()
+        self._budget_s, self._deadline = budget_s, self._began + budget_s
+        self._unswappable: set[Unit] = set()
+        self._files: frozenset[str] = frozenset()
+        self._by_text = False
+        self._hopeless: set[Unit] = set()
+
+    def run(self, is_documented: Callable[[Run], bool] = lambda _: True) -> Isolation:
+        """Isolate, and prove what was isolated.
+
+        Args:
+            is_documented: whether a failure is the one that is meant.
+
+        Raises:
+            IsolationError: there is nothing to isolate.
+            EngineError: an environment is broken.
+            CopyError: a copy of torch cannot be made.
+        """
+        try:
+            self._reproduce(is_documented)
+            self._trace()
+            selection = self._search()
+            if selection:
+                selection = self._minimize_hunks(selection)
+                self._prove(selection)
+        except OutOfTimeError:
+            self.result.reason = self.result.reason or "the time was up"
+        except KeyboardInterrupt:
+            self.result.reason = "stopped"
+            raise
+        finally:
+            self._tick()
+        return self.result
+
+    def prove(self, units: Iterable[Mapping[str, Any]], is_documented: Callable[[Run], bool]) -> Isolation:
+        """Prove units that are known from elsewhere, without a search.
+
+        Args:
+            units: as results have them; of those without `hunks` everything is taken.
+            is_documented: whether a failure is the one that is meant.
+
+        Raises:
+            IsolationError: there is nothing to prove, or a unit does not differ between the two releases.
+            EngineError: an environment is broken.
+            CopyError: a copy of torch cannot be made.
+        """
+        self._reproduce(is_documented)
+        self._trace()
+        selection: dict[Unit, frozenset[int] | None] = {}
+        for told in units:
+            fitting = [
+                u for u in self.wheels.units(told["file"]) if (u.qualname, u.kind) == (told["qualname"], told["kind"])
+            ]
+            if not fitting:
+                raise IsolationError(f"torch/{told['file']}: {told['qualname']} is the same in both releases")
+            hunks = told.get("hunks")
+            selection[fitting[0]] = frozenset(hunks) if hunks is not None else None
+        self._prove(selection)
+        self._tick()
+        return self.result
+
+    def _tick(self) -> None:
+        self.result.seconds = time.monotonic() - self._began
+
+    def _extend(self) -> None:
+        """Give a search that has found something as long again to minimize it."""
+        self._deadline = time.monotonic() + self._budget_s
+
+    def _left(self) -> float:
+        return self._deadline - time.monotonic()
+
+    # --- the question ------------------------------------------------------------------------------------
+
+    def _reproduce(self, is_documented: Callable[[Run], bool]) -> None:
+        result = self.result
+        bad = [self.bad.run(self.check) for _ in range(2)]
+        for run in bad:
+            if run.failure is None:
+                raise IsolationError(f"{result.check} does not fail with torch {result.bad}: {run.seen.summary}")
+            if not is_documented(run):
+                raise IsolationError(f"{result.check} fails otherwise with torch {result.bad}: {run.seen.summary}")
+        good = [self.good.run(self.check) for _ in range(2)]
+        for run in good:
+            if not run.passed:
+                raise IsolationError(f"{result.check} does not pass with torch {result.good}: {run.seen.summary}")
+        # Values may differ from run to run where memory is read that nothing was written to.
+        if bad[0].failure is None or not bad[0].failure.same(bad[1].failure, Level.MESSAGE):
+            raise IsolationError(f"{result.check} is flaky with torch {result.bad}")
+        self.judge = Judge(bad[0], good[0])
+        result.graphs = [bad[0].seen.graphs, None, good[0].seen.graphs]
+        result.breaks = [bad[0].counts.get("breaks"), None, good[0].counts.get("breaks")]
+        result.builds = [self.bad.build, self.good.build]
+        self._say(f"torch {result.bad}: {bad[0].seen.summary}; torch {result.good}: passes")
+
+    # --- what ran ----------------------------------------------------------------------------------------
+
+    def _trace(self) -> None:
+        bad, good = self.bad.scratch / "bad", self.bad.scratch / "good"
+        for path in (bad, good):
+            path.unlink(missing_ok=True)
+        failure = self.bad.run(self.check, trace=bad).failure
+        if failure is None or not failure.same(self.judge.bad.failure, Level.MESSAGE):
+            self._say("traced, the check fails otherwise; the trace is used all the same")
+        self.good.run(self.check, trace=good)
+        trivial = self._trivial()
+        in_bad, in_good = executed(bad), executed(good)
+        self._files = frozenset(file for file, _ in in_bad | in_good if self.wheels.pair(file))
+        ran: set[Unit] = set()
+        first: set[Unit] = set()
+        for file in self._files:
+            pair = self.wheels.pair(file)
+            if pair is None:
+                continue
+            by_key = {unit.key: unit for unit in pair.units}
+            for lines, side, kinds in ((in_bad, pair.bad, ("changed",)), (in_good, pair.good, ("added", "changed"))):
+                for met, line in lines:
+                    item = side.item_at(line) if met == file else None
+                    unit = by_key.get(item.key) if item is not None else None
+                    if unit is not None and unit.change in kinds:
+                        ran.add(unit)
+                        if side is pair.bad and (met, line) not in trivial:
+                            first.add(unit)
+        self._ran, self._first = ran, first
+        named = set(re.findall(r"torch/([^\s:]+\.py)", self.judge.bad.seen.all_frames + self.judge.bad.text))
+        self._rank = {unit: (unit.file not in named, unit not in first, unit) for unit in ran}
+        self.result.candidates = [len(ran), len(first)]
+        if ran:
+            self.result.evidence = "executed"
+        self._say(
+            f"{len(self._files)} changed files, {len(ran)} changed functions ran, {len(first)} of them for this check"
+        )
+
+    def _trivial(self) -> set[tuple[str, int]]:
+        """What a trivial program of the same backend executes in the bad release."""
+        path = self.bad.scratch / f"trivial-{self.check.backend}-{self.check.device}"
+        if not path.exists():
+            program = self.bad.scratch / "trivial.py"
+            program.write_text(_TRIVIAL)
+            arguments = {"device": self.check.device, "backend": self.check.backend}
+            check = Check(program, "test", arguments, self.check.device, self.check.backend, 60, None)
+            self.bad.run(check, trace=path)
+        return executed(path)
+
+    # --- trials ------------------------------------------------------------------------------------------
+
+    def _composed(self, units: Iterable[Unit]) -> frozenset[Unit]:
+        return self.wheels.with_needs(units, self._files)
+
+    def _swap(self, selection: Selection) -> Answer:
+        """Try a selection in memory."""
+        self._check_time(0)
+        chosen = {unit: part for unit, part in selection.items() if unit not in self._unswappable}
+        folder = self.bad.scratch / "swap"
+        folder.mkdir(exist_ok=True)
+        try:
+            swaps, lines = swaps_of(self.wheels, chosen, folder)
+        except PatchError:
+            return Answer.OTHER
+        self.result.trials += 1
+        run = self.bad.run(self.check, swap=swaps)
+        left = {unit for unit, line in lines.items() if (unit.file, line) in run.unswapped}
+        self._unswappable |= left
+        self._last, self._applied = run, frozenset(chosen)
+        answer = self.judge.answer(run)
+        self._tell("in memory", chosen, answer, run)
+        return answer
+
+    def _text(self, selection: Selection) -> Answer:
+        """Try a selection as text, in a fresh process."""
+        self._check_time(MIN_TEXT_S)
+        try:
+            texts = self.wheels.mixed(selection)
+        except PatchError:
+            return Answer.OTHER
+        return self._text_of(texts, selection)
+
+    def _text_of(self, texts: Mapping[str, str], units: Iterable[Unit]) -> Answer:
+        self.result.trials += 1
+        with self.bad.patched(texts, self.check) as patched:
+            run = patched.run(self.check)
+        self._last, self._applied = run, frozenset(units)
+        answer = self.judge.answer(run)
+        self._tell("as text", units, answer, run)
+        return answer
+
+    def _check_time(self, needed: float) -> None:
+        self._tick()
+        if self._left() < needed:
+            raise OutOfTimeError
+
+    def _tell(self, how: str, selection: Iterable[Unit], answer: Answer, run: Run) -> None:
+        units = list(selection)
+        which = str(units[0]) if len(units) == 1 else f"{len(units)} units of {len({u.file for u in units})} files"
+        why = f": {run.seen.summary[:150]}" if answer is Answer.OTHER else ""
+        if run.passed and answer is Answer.OTHER:
+            worse = run.worse_than(self.judge.good).items()
+            why = ": passes, but " + ", ".join(f"{name} {mine}, not {theirs}" for name, (mine, theirs) in worse)
+        self._say(f"trial {self.result.trials}, {how}: {which}: {answer}{why}")
+
+    # --- the search --------------------------------------------------------------------------------------
+
+    def _search(self) -> dict[Unit, frozenset[int] | None]:
+        """In memory what runs for this check alone; whether Python can do it at all; the rest in memory; then text."""
+        units = self._search_among(self._in_memory(self._first), self._swap_units, singly=True)
+        if not units and self._is_native():
+            return {}
+        units = units or self._search_among(self._in_memory(self._ran), self._swap_units, singly=False)
+        if units:
+            self.result.evidence, self.result.units = "swap", sorted(units)
+            self.result.label, self.result.reason = "unknown", ""
+            self._extend()
+            units = self._minimal(self._swappable(units), self._swap_units)
+            self.result.units = sorted(units)
+            self._look_for_another(units)
+        else:
+            self._by_text = True
+            self._hopeless.clear()
+            units = self._search_text()
+        return dict.fromkeys(sorted(units))
+
+    def _in_memory(self, units: Iterable[Unit]) -> list[Unit]:
+        return [unit for unit in sorted(units, key=self._rank.__getitem__) if can_swap(self.wheels, unit)]
+
+    def _swap_units(self, units: tuple[Unit, ...]) -> Answer:
+        chosen = self._swappable(units)
+        return self._swap(dict.fromkeys(chosen)) if chosen else Answer.OTHER
+
+    def _swappable(self, units: Iterable[Unit]) -> list[Unit]:
+        """What a trial in memory takes: with what the units need, without those that cannot work in this release."""
+        composed = self._composed(unit for unit in units if not self._hopeless & self._composed([unit]))
+        return sorted(u for u in composed if can_swap(self.wheels, u) and u not in self._unswappable)
+
+    def _text_units(self, units: tuple[Unit, ...]) -> Answer:
+        chosen = self._composed(unit for unit in units if not self._hopeless & self._composed([unit]))
+        return self._text(dict.fromkeys(sorted(chosen))) if chosen else Answer.OTHER
+
+    def _search_among(
+        self, elements: Sequence[Unit], trial: Callable[[tuple[Unit, ...]], Answer], *, singly: bool
+    ) -> tuple[Unit, ...]:
+        """All together and in large parts, then file by file, then one by one, the likeliest first."""
+        files: dict[str, list[Unit]] = {}
+        for unit in elements:
+            files.setdefault(unit.file, []).append(unit)
+        green = find_green([unit for units in files.values() for unit in units], trial, self._blamed, limit=LARGE)
+        if green:
+            parts = {file: [unit for unit in green if unit.file == file] for file in files}
+            groups = minimize(
+                [file for file, units in parts.items() if units],
+                lambda chosen: trial(tuple(unit for file in chosen for unit in parts[file])),
+            )
+            return tuple(unit for file in groups for unit in parts[file])
+        unclear: list[Unit] = []
+        for units in files.values():
+            answer = trial(tuple(units))
+            if answer is Answer.GREEN:
+                return tuple(units)
+            # What fails otherwise may do so because of one of several.
+            unclear += units if answer is Answer.OTHER and len(units) > 1 else []
+        for unit in sorted(unclear if singly else (), key=lambda unit: self._rank.get(unit, (True, True, unit))):
+            if trial((unit,)) is Answer.GREEN:
+                return (unit,)
+        return ()
+
+    def _blamed(self, tried: tuple[Unit, ...]) -> set[Unit]:
+        """Those that bring a name which the last failure says is missing, and those that need them."""
+        seen = self._last.seen
+        if seen.outcome is Outcome.PASS or not _MISSING.search(f"{seen.error_type}: {seen.message}"):
+            return set()
+        words = {word for found in _QUOTED.findall(seen.message) for word in found if word}
+        attribute = "has no attribute" in seen.message or "does not exist" in seen.message
+        guilty = {
+            unit for unit in self._applied if any(self.wheels.brings(unit, word, attribute=attribute) for word in words)
+        }
+        if _NATIVE.search(seen.message) or not self._by_text:
+            # What the binary lacks, or what cannot be put into loaded modules, will be missing the next time, too.
+            self._hopeless |= guilty
+        return {unit for unit in tried if guilty & self._composed([unit])}
+
+    def _minimal(self, units: Sequence[Unit], trial: Callable[[tuple[Unit, ...]], Answer]) -> tuple[Unit, ...]:
+        """The units of a green set that are needed; without what they refer to nothing is added any more."""
+        exact = self._swap if trial == self._swap_units else self._text
+        by_need = minimize(units, trial)
+        everything = sorted(self._swappable(by_need) if exact == self._swap else self._composed(by_need))
+        return minimize(everything, lambda chosen: exact(dict.fromkeys(chosen)))
+
+    def _look_for_another(self, units: Sequence[Unit]) -> None:
+        """Look once whether what else runs for this check alone fixes the bug as well."""
+        rest = tuple(
+            unit
+            for unit in sorted(self._first, key=self._rank.__getitem__)
+            if can_swap(self.wheels, unit) and not set(units) & self._composed([unit])
+        )
+        if rest and self._left() > 0 and self._swap_units(rest) is Answer.GREEN:
+            with contextlib.suppress(OutOfTimeError):
+                self.result.alternatives.append(sorted(self._minimal(self._swappable(rest), self._swap_units)))
+
+    def _is_native(self) -> bool:
+        """Try all changed Python and headers at once, and say so if that leaves the bug."""
+        self._check_time(MIN_TEXT_S)
+        # Files as a whole: mixtures of both releases' units may import each other in a circle.
+        files = (*self.wheels.changed_python, *self.wheels.new_python, *self.wheels.changed_headers)
+        texts = {file: (self.wheels.good / file).read_text(encoding="utf-8") for file in files}
+        self._full = self._text_of(texts, [unit for file in files for unit in self.wheels.units(file)])
+        if self._full is Answer.OTHER:
+            self.result.label, self.result.reason = "mixed", "all changed Python and headers together do not run"
+        elif self._full is Answer.RED:
+            self.result.label = "native"
+            self.result.reason = "with all changed Python and headers the bug is still there"
+        return self._full is Answer.RED
+
+    def _search_text(self) -> tuple[Unit, ...]:
+        """What cannot be swapped: statements, tables, classes, decorators, headers."""
+        loaded = [unit for file in self._ranked_files() for unit in self.wheels.units(file)]
+        units = self._search_among(loaded, self._text_units, singly=False)
+        if not units and self._full is Answer.GREEN:
+            units = self._search_among(self._everything(), self._text_units, singly=False)
+        if not units:
+            self.result.reason = self.result.reason or "no set of changed units turned it green"
+            return ()
+        self.result.label, self.result.reason = "unknown", ""
+        self.result.evidence, self.result.units = "patch", sorted(units)
+        self._extend()
+        return self._minimal(units, self._text_units)
+
+    def _everything(self) -> list[Unit]:
+        files = (*self.wheels.changed_python, *self.wheels.new_python, *self.wheels.changed_headers)
+        return [unit for file in files for unit in self.wheels.units(file)]
+
+    def _ranked_files(self) -> list[str]:
+        best: dict[str, tuple[bool, bool, Unit]] = {}
+        for unit, rank in self._rank.items():
+            best[unit.file] = min(rank, best.get(unit.file, rank))
+        rest = sorted(self._files - best.keys())
+        return [*sorted(best, key=best.__getitem__), *rest]
+
+    # --- hunks -------------------------------------------------------------------------------------------
+
+    def _minimize_hunks(self, selection: dict[Unit, frozenset[int] | None]) -> dict[Unit, frozenset[int] | None]:
+        """Leave out of the changed units what the check does not need."""
+        self.result.units = sorted(selection)
+        parts: list[tuple[Unit, int]] = []
+        for unit in selection:
+            pair = self.wheels.pair(unit.file)
+            if pair is not None and unit.change == "changed":
+                parts += [(unit, index) for index in range(len(pair.hunks(unit)))]
+        whole = [unit for unit in selection if unit not in {unit for unit, _ in parts}]
+
+        def chosen(some: Iterable[tuple[Unit, int]]) -> dict[Unit, frozenset[int] | None]:
+            found: dict[Unit, set[int]] = {}
+            for unit, index in some:
+                found.setdefault(unit, set()).add(index)
+            return {**dict.fromkeys(whole), **{unit: frozenset(indices) for unit, indices in found.items()}}
+
+        if len(parts) < 2:
+            return selection
+        trial = self._text if self._by_text else self._swap
+        try:
+            return chosen(minimize(parts, lambda some: trial(chosen(some))))
+        except OutOfTimeError:
+            return selection
+
+    # --- the proof ---------------------------------------------------------------------------------------
+
+    def _prove(self, selection: dict[Unit, frozenset[int] | None]) -> None:
+        """Repeat it as text in fresh processes: sufficient, minimal, necessary, and nothing else turned red."""
+        result = self.result
+        runs = self._patched_runs(self.bad, self.wheels.mixed(selection))
+        if not all(self.judge.answer(run) is Answer.GREEN for run in runs):
+            whole: dict[Unit, frozenset[int] | None] = dict.fromkeys(selection)
+            again = self._patched_runs(self.bad, self.wheels.mixed(whole)) if whole != selection else runs
+            if not all(self.judge.answer(run) is Answer.GREEN for run in again):
+                seen = next(run.seen.summary for run in again if self.judge.answer(run) is not Answer.GREEN)
+                result.reason = f"as text, in fresh processes, it is not green: {seen}"
+                return
+            selection, runs = whole, again
+        result.red_to_green = [sum(run.passed for run in runs), len(runs)]
+        result.evidence, result.units, result.selection = "patch", sorted(selection), selection
+        result.patch = patch_of(self.wheels, selection)
+        result.graphs[1], result.breaks[1] = runs[0].seen.graphs, runs[0].counts.get("breaks")
+        headers = any(unit.kind == "header" for unit in selection)
+        result.label = "several" if len(selection) > SEVERAL else "header" if headers else "python"
+        self._say(f"as text: green in {len(runs)} of {len(runs)} runs")
+        problems = [problem for problem in self._problems(selection, runs[0]) if problem]
+        result.reason = "; ".join(problems)
+        if not problems:
+            result.evidence = "proved"
+
+    def _patched_runs(self, release: Release, texts: Mapping[str, str]) -> list[Run]:
+        self.result.trials += 1
+        with release.patched(texts, self.check) as patched:
+            return [patched.run(self.check) for _ in range(RUNS)]
+
+    def _problems(self, selection: dict[Unit, frozenset[int] | None], green: Run) -> Iterator[str]:
+        """Why it is no proof; empty texts where a step holds."""
+        result = self.result
+        for unit in selection if len(selection) > 1 else ():
+            rest = {one: part for one, part in selection.items() if one != unit}
+            with contextlib.suppress(PatchError):
+                runs = self._patched_runs(self.bad, self.wheels.mixed(rest))
+                if any(self.judge.answer(run) is Answer.GREEN for run in runs):
+                    yield f"it is green without {unit}"
+        yield self._necessary(selection)
+        yield self._neighbours(selection)
+        if result.alternatives:
+            yield "another set of units fixes it, too"
+        if result.builds[0] != result.builds[1]:
+            yield f"the builds differ: {result.builds[0] or 'none'} and {result.builds[1] or 'none'}"
+        if not green.counts:
+            yield "what Dynamo did could not be counted"
+
+    def _necessary(self, selection: dict[Unit, frozenset[int] | None]) -> str:
+        """Take the units back in the good release: the same failure must be there again."""
+        mirrored = self.wheels.mirrored
+        taken = {unit.mirrored: part for unit, part in selection.items() if unit.change != "added"}
+        if not taken:
+            # Something new cannot be replaced, only removed.
+            taken = {unit.mirrored: part for unit, part in selection.items()}
+        reason = ""
+        whole: dict[Unit, frozenset[int] | None] = dict.fromkeys(taken)
+        for back in [taken, whole] if taken != whole else [taken]:
+            needed = mirrored.with_needs(back, self._files)
+            try:
+                texts = mirrored.mixed({**dict.fromkeys(sorted(needed)), **back})
+            except PatchError as error:
+                reason = f"the units cannot be taken back: {error}"
+                continue
+            runs = self._patched_runs(self.good, texts)
+            failure = self.judge.bad.failure
+            # The same program on the same machine: where it fails must agree, and wrong values, too.
+            if all(run.failure is not None and run.failure.same(failure, Level.FRAME) for run in runs):
+                self._say(
+                    f"taken back in torch {self.result.good}: the same failure in {len(runs)} of {len(runs)} runs"
+                )
+                return ""
+            other = next(run for run in runs if run.failure is None or not run.failure.same(failure, Level.FRAME))
+            reason = (
+                f"taken back in torch {self.result.good}, the check still passes: other changes there fix it as well"
+                if other.passed
+                else f"taken back in torch {self.result.good}, it fails otherwise: {other.seen.summary}"
+            )
+        self._say(reason)
+        return reason
+
+    def _neighbours(self, selection: dict[Unit, frozenset[int] | None]) -> str:
+        """Run checks that pass in the bad release and execute a changed unit there in the patched copy, too."""
+        # What is new is reached by way of what was changed; statements may concern everybody.
+        changed = {(unit.file, unit.key) for unit in selection if unit.kind == "function" and unit.change == "changed"}
+        always = any(unit.kind != "import" and (unit.file, unit.key) not in changed for unit in selection)
+        always = always and not changed
+        deadline = time.monotonic() + self._neighbours_s
+        meeting = []
+        for check in sorted(self.neighbours, key=lambda check: -_mentions(check, selection)):
+            if time.monotonic() > deadline:
+                break
+            met = self._units_met_by(check)
+            if met is not None and (always or met & changed):
+                meeting.append(check)
+        stayed = 0
+        problem = ""
+        with self.bad.patched(self.wheels.mixed(selection), self.check) as patched:
+            for check in meeting:
+                run = patched.run(check)
+                worse = run.worse_than(self.bad.run(check)) if run.passed else {}
+                if run.passed and not worse:
+                    stayed += 1
+                elif not problem:
+                    problem = f"another check turned red: {check.path.stem}: {run.seen.summary} {worse or ''}".strip()
+        self.result.stayed_green = [stayed, len(meeting)]
+        self._say(f"{stayed} of {len(meeting)} checks that execute a changed function stay green")
+        return problem
+
+    def _units_met_by(self, check: Check) -> set[tuple[str, tuple[str, str, int]]] | None:
+        """File and key of what a check executes in the bad release; None if it does not pass there."""
+        name = hashlib.sha256(f"{check.name} {check.device} {check.backend} ".encode() + check.path.read_bytes())
+        path = self.bad.traces / name.hexdigest()[:24]
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            running = self.bad.scratch / "neighbour"
+            running.unlink(missing_ok=True)
+            passed = self.bad.run(check, trace=running).passed
+            lines = running.read_text() if passed and running.exists() else ""
+            write_text(path, lines)
+        met = set()
+        for file, line in executed(path):
+            pair = self.wheels.pair(file) if file in {unit.file for unit in self.result.units} else None
+            item = pair.bad.item_at(line) if pair else None
+            if item is not None:
+                met.add((file, item.key))
+        return met if path.stat().st_size else None
+
+
+def _mentions(check: Check, units: Iterable[Unit]) -> int:
+    """Count the words of the units' names that stand in a check: those are the likeliest to execute them."""
+    words = {word for unit in units for word in re.findall(r"[a-z]{4,}", unit.qualname.lower())}
+    text = check.path.read_text(encoding="utf-8").lower()
+    return sum(word in text for word in words)
+
+
+_TRIVIAL = """
+import torch
+
+
+def test(device, backend):
+    torch.compile(lambda x: x.sin() + 1, backend=backend)(torch.ones(4, device=device))
+"""
+
+
+def patch_of(wheels: Wheels, selection: Selection) -> str:
+    """Return a selection as a unified diff of the bad release's torch folder.
+
+    Args:
+        wheels: the two releases.
+        selection: units of the good one.
+
+    Raises:
+        PatchError: they give no text that can be parsed.
+    """
+    parts = []
+    for file, text in wheels.mixed(selection).items():
+        old = wheels.bad / file
+        before = old.read_text(encoding="utf-8").splitlines(keepends=True) if old.exists() else []
+        name = f"torch/{file}"
+        diff = difflib.unified_diff(
+            before, text.splitlines(keepends=True), f"a/{name}" if before else "/dev/null", f"b/{name}"
+        )
+        parts += [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in diff]
+    return "".join(parts)

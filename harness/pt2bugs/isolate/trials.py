@@ -1,0 +1,341 @@
+"""Runs one check in an environment, as it is, with functions swapped in memory, or with other text, and compares."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pt2bugs.case.failure import Failure, Level
+from pt2bugs.case.observation import Observation
+from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.engine.client import Engine, EngineError, EngineSettings, Worker
+from pt2bugs.engine.normalize import Normalizer
+from pt2bugs.engine.protocol import Limits
+from pt2bugs.envs.environment import Environment
+from pt2bugs.isolate.patched import PatchedTorch, patched_torch
+from pt2bugs.isolate.search import Answer
+from pt2bugs.isolate.units import PatchError, Selection, Unit, Wheels
+from pt2bugs.run.measurement import observe_exit
+
+TRACE_FACTOR = 5
+"""How much longer a check may take while its calls are traced."""
+_FUNCTION = "pt2bugs.isolate.inside:run"
+_WORSE = {"breaks": 1, "fallbacks": 1, "skipped": 1, "operators": -1, "graphs": -1}
+"""What is counted, and whether more of it is worse."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """The check that is run: of a case, or a script as a whole."""
+
+    path: Path
+    name: str
+    arguments: Mapping[str, str]
+    device: str
+    backend: str
+    timeout_s: float
+    memory_mib: int | None
+    compiles: bool = True
+    isolation: str = "fork"
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run showed.
+
+    `counts` are those of Dynamo and Inductor, empty where the process died; `unswapped` file and line in the mixed text
+    of what could not be put into memory.
+    """
+
+    seen: Observation
+    counts: Mapping[str, int]
+    text: str = ""
+    unswapped: frozenset[tuple[str, int]] = frozenset()
+
+    @property
+    def failure(self) -> Failure | None:
+        """Its failure; None if it passed or could not say."""
+        return Failure.of(self.seen)
+
+    @property
+    def passed(self) -> bool:
+        """True if the check passed, by whatever way."""
+        return self.seen.outcome is Outcome.PASS
+
+    def worse_than(self, other: Run) -> dict[str, tuple[int, int]]:
+        """Return the counts that are worse than those of another run that passed, with both numbers.
+
+        A bug that is not met because Dynamo broke the graph before it, skipped the frame, captured less or called eager
+        kernels is not fixed.
+
+        Args:
+            other: of the good release.
+        """
+        return {
+            name: (self.counts[name], other.counts[name])
+            for name, sign in _WORSE.items()
+            if name in self.counts and name in other.counts and sign * (self.counts[name] - other.counts[name]) > 0
+        }
+
+
+class Release:
+    """An environment in which checks are run."""
+
+    def __init__(self, environment: Environment, copies: Path, threads: int = 1) -> None:
+        self.environment, self._copies, self.threads = environment, copies, threads
+        self._stack = contextlib.ExitStack()
+        self._copy: PatchedTorch | None = None
+        self._engine: Engine | None = None
+        self._worker: Worker | None = None
+        self.scratch = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="pt2bugs-isolate-")))
+
+    @cached_property
+    def torch(self) -> Path:
+        """The torch folder.
+
+        Raises:
+            EngineError: there is none.
+        """
+        for folder in self.environment.path.glob("lib/python*/site-packages/torch"):
+            return folder
+        raise EngineError(f"{self.environment.path}: there is no torch")
+
+    @property
+    def traces(self) -> Path:
+        """Where it is kept what checks execute in this release."""
+        return self._copies / "traces" / self.environment.key.folder
+
+    @cached_property
+    def build(self) -> str:
+        """The local part of the version that the wheel has, such as ``cu130``."""
+        text = (self.torch / "version.py").read_text()
+        match = re.search(r"__version__ = ['\"][^'\"+]*\+?([^'\"]*)", text)
+        return match[1] if match else ""
+
+    def run(self, check: Check, swap: Iterable[Mapping[str, Any]] = (), trace: Path | None = None) -> Run:
+        """Run the check in the release as it is, or with functions swapped in memory.
+
+        Args:
+            check: what to run.
+            swap: as `inside.FileSwap`.
+            trace: takes a line for each code object that is executed.
+
+        Raises:
+            EngineError: the environment is broken.
+        """
+        if self._engine is None:
+            self._engine = Engine(
+                EngineSettings(
+                    python=self.environment.python,
+                    threads=self.threads,
+                    targets=((check.device, check.backend),),
+                    keeps_python_path=False,
+                )
+            )
+            self._stack.callback(self._engine.close)
+            self._worker = self._engine.open()
+            self._stack.callback(self._worker.close)
+        if self._worker is None:
+            raise EngineError("the release was closed")
+        return _run(self._worker, self._engine, check, swap=list(swap), trace=trace)
+
+    @contextlib.contextmanager
+    def patched(self, texts: Mapping[str, str], check: Check) -> Iterator[PatchedRelease]:
+        """Yield a copy of the release with other texts, in a process that imports it anew.
+
+        Args:
+            texts: by file, relative to the torch folder.
+            check: for which it is prepared.
+
+        Raises:
+            CopyError: the copy cannot be made.
+        """
+        if self._copy is None:
+            home = self._copies
+            self._copy = self._stack.enter_context(patched_torch(self.torch, home, self.environment.key.folder))
+        self._copy.patch(texts)
+        settings = EngineSettings(
+            python=self.environment.python,
+            threads=self.threads,
+            targets=((check.device, check.backend),),
+            keeps_python_path=False,
+            paths=(self._copy.path,),
+            env={"PT2BUGS_HOME": str(self._copy.home)},
+        )
+        with contextlib.closing(Engine(settings)) as engine, contextlib.closing(PatchedRelease(engine)) as patched:
+            yield patched
+
+    def close(self) -> None:
+        """End its processes and remove its copy."""
+        self._stack.close()
+
+
+class PatchedRelease:
+    """A patched copy of a release, imported by a process of its own."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._worker = engine.open()
+
+    def run(self, check: Check, trace: Path | None = None) -> Run:
+        """Run the check. A torch that does not import is an outcome, too: `error`.
+
+        Args:
+            check: what to run.
+            trace: takes a line for each code object that is executed.
+        """
+        try:
+            return _run(self._worker, self._engine, check, swap=[], trace=trace)
+        except EngineError as error:
+            # Answers are kept: no folder of this machine may stand in them.
+            message = str(error)
+            for path in self._engine.settings.paths:
+                message = message.replace(f"{path}/", "")
+            return Run(Observation(Outcome.ERROR, message=message), {})
+
+    def close(self) -> None:
+        """End its worker."""
+        self._worker.close()
+
+
+def _run(worker: Worker, engine: Engine, check: Check, *, swap: list[Mapping[str, Any]], trace: Path | None) -> Run:
+    timeout_s = check.timeout_s * (TRACE_FACTOR if trace else 1)
+    request: Any = {
+        "kind": "call",
+        "function": _FUNCTION,
+        "path": str(check.path.resolve()),
+        "check": check.name,
+        "arguments": dict(check.arguments),
+        "device": check.device,
+        "threads": engine.settings.threads,
+        "timeout_s": timeout_s,
+        "compiles": check.compiles,
+        "isolation": check.isolation,
+        "env": dict(check.env),
+        "setup": None,
+        "swap": swap,
+        "trace": str(trace) if trace else "",
+    }
+    memory = check.memory_mib if check.device == "cpu" else None
+    engine.start()
+    ended = worker.run(request, Limits(timeout_s, memory))
+    seen, text = observe_exit(ended, timeout_s, memory or 0)
+    normalizer = Normalizer(engine.facts.paths)
+    seen.present(lambda value: normalizer.hide(value, case=check.path))
+    report = ended.frames.get("report") or {}
+    counts = {**report.get("counts", {})}
+    if counts:
+        # Dynamo counts no break at a branch that depends on data, and a check can clear its counters.
+        counts["breaks"] = max(counts["breaks"], seen.breaks or 0)
+        counted = {"graphs": seen.graphs, "fallbacks": seen.fallbacks}
+        counts |= {name: value for name, value in counted.items() if value is not None}
+    unswapped = frozenset((file, line) for file, line in report.get("unswapped", ()))
+    return Run(seen, counts, text, unswapped)
+
+
+def executed(trace: Path) -> set[tuple[str, int]]:
+    """Return the code objects of a trace: file relative to the torch folder, first line.
+
+    Args:
+        trace: as `inside.run` writes it; its last line may be torn.
+    """
+    met = set()
+    if trace.exists():
+        for line in trace.read_text(errors="replace").splitlines():
+            number, _, file = line.partition(" ")
+            if number.isdigit() and file.endswith(".py"):
+                met.add((file, int(number)))
+    return met
+
+
+class Judge:
+    """Says of a run what it means for the search.
+
+    Args:
+        bad: the run of the bad release.
+        good: that of the good one.
+    """
+
+    def __init__(self, bad: Run, good: Run) -> None:
+        self.bad, self.good = bad, good
+        self.around: dict[str, tuple[int, int]] = {}
+        """Counts that were worse in a run that passed; it was not taken for a fix."""
+
+    def answer(self, run: Run) -> Answer:
+        """Return whether the bug is gone, there as ever, or something else happened.
+
+        Args:
+            run: of the bad release with some units of the good one.
+        """
+        if run.passed:
+            worse = run.worse_than(self.good)
+            self.around |= worse
+            return Answer.OTHER if worse else Answer.GREEN
+        failure = self.bad.failure
+        # One program on one machine: the line that tells must be the same. Frames move where functions are swapped.
+        return Answer.RED if failure is not None and failure.same(run.failure, Level.MESSAGE) else Answer.OTHER
+
+
+def swaps_of(wheels: Wheels, selection: Selection, folder: Path) -> tuple[list[dict[str, Any]], dict[Unit, int]]:
+    """Return what `inside.run` takes to swap a selection, and the line of each unit in its mixed text.
+
+    Args:
+        wheels: the two releases.
+        selection: units of the good one, each of which `can_swap`.
+        folder: takes the mixed texts.
+
+    Raises:
+        PatchError: units overlap, or one has no place there.
+    """
+    swaps, lines = [], dict[Unit, int]()
+    for number, file in enumerate(sorted({unit.file for unit in selection})):
+        pair = wheels.pair(file)
+        if pair is None:
+            raise PatchError(f"{file} is new")
+        mixture = pair.mixed(selection)
+        functions: list[tuple[int, int, bool]] = []
+        added: list[tuple[int, str]] = []
+        for unit, line in mixture.lines.items():
+            if unit.change == "changed":
+                old, new = pair.bad.by_key[unit.key], pair.good.by_key[unit.key]
+                functions.append((old.start, line, _defaults(old.node) != _defaults(new.node)))
+            else:
+                item = pair.good.by_key.get(unit.key)
+                added.append((line, item.owner.key[1] if item and item.owner else ""))
+        path = folder / f"{number}-{Path(file).name}"
+        path.write_text(mixture.text, encoding="utf-8")
+        swaps.append({"file": file, "text": str(path), "functions": functions, "added": added})
+        lines |= mixture.lines
+    return swaps, lines
+
+
+def can_swap(wheels: Wheels, unit: Unit) -> bool:
+    """Return whether a unit can be put into loaded modules: functions with the same decorators, and what is new.
+
+    Args:
+        wheels: the two releases.
+        unit: one of their units.
+    """
+    pair = wheels.pair(unit.file)
+    if pair is None or unit.change != "changed":
+        return pair is not None
+    if unit.kind != "function":
+        return False
+    old, new = (side.by_key[unit.key].node for side in (pair.bad, pair.good))
+    return _decorators(old) == _decorators(new)
+
+
+def _decorators(node: Any) -> list[str]:
+    return [ast.dump(one) for one in node.decorator_list]
+
+
+def _defaults(node: Any) -> list[str]:
+    return [ast.dump(one) for one in (*node.args.defaults, *filter(None, node.args.kw_defaults))]

@@ -1,0 +1,192 @@
+"""For a CI job on GitHub: annotations at the lines of case files, and summaries of a run and of a baseline.
+
+GitHub shows the first ten annotations of a step; the summary of the job has them all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from packaging.version import Version
+
+from pt2bugs.backends.baseline import Change, Difference
+from pt2bugs.case.expectation import expected_bug
+from pt2bugs.case.model import Case
+from pt2bugs.case.observation import telling_line
+from pt2bugs.case.vocabulary import Verdict
+from pt2bugs.report.markdown import case_link, escape, link, table
+from pt2bugs.results.journal import Record
+from pt2bugs.results.matrix import public_or_empty, where_of
+
+MAX_ROWS = 300
+"""Unexpected cells that a summary lists: GitHub takes a mebibyte."""
+_ORDER = [Verdict.FAIL, Verdict.ERROR, Verdict.XPASS, Verdict.FLAKY]
+
+
+def workflow_command(kind: str, message: str, **properties: str) -> str:
+    """Return a workflow command, escaped as GitHub's own toolkit escapes it.
+
+    Args:
+        kind: `error`, `warning` or `notice`.
+        message: what is shown; it may have several lines.
+        properties: as `file`, `line` and `title`; those without a value are left out.
+    """
+    told = ",".join(f"{name}={_property(value)}" for name, value in properties.items() if value)
+    return f"::{kind}{' ' if told else ''}{told}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+# --- a run --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The answers of a run: its lines, those of them that are not as expected, how many cells have no line, and
+    why environments could not answer."""
+
+    title: str
+    lines: Sequence[Record]
+    unexpected: Sequence[Record]
+    unanswered: int = 0
+    failures: Mapping[str, str] = field(default_factory=dict)
+
+
+def run_annotations(
+    unexpected: Iterable[Record], failures: Mapping[str, str], cases: Mapping[str, Case], root: Path
+) -> Iterator[str]:
+    """Yield a workflow command for each unexpected line of the journal, undocumented failures first.
+
+    A broken environment is one problem, and gets one command, however many cells it has.
+
+    Args:
+        unexpected: the lines that are not as expected.
+        failures: environments that could not answer, and why.
+        cases: the corpus by id.
+        root: the checkout, from which GitHub counts the path of a file.
+    """
+    told: set[str] = set()
+    for target, failure in failures.items():
+        told.add(failure)
+        yield workflow_command("error", failure, title=f"{target}: broken environment")
+    for record in sorted(unexpected, key=lambda record: _ORDER.index(Verdict(record["verdict"]))):
+        if record["verdict"] == Verdict.ERROR:
+            if not any(text in record["message"] for text in told):
+                told.add(record["message"])
+                yield workflow_command("error", record["message"], title=f"torch {record['torch']}: broken environment")
+            continue
+        case = cases.get(record["case"])
+        where = {"file": _within(case.path, root), "line": str(_line(case, record))} if case is not None else {}
+        seen = f"{_cell_name(record)}: {record['outcome']} {telling_line(record['message'])}".rstrip()
+        text = [seen, *([case.title, case.issue] if case is not None else [])]
+        title = f"torch {record['torch']} {record['case']}: {record['verdict']}"
+        yield workflow_command("error", "\n".join(text), **where, title=title)
+
+
+def _within(path: Path, root: Path) -> str:
+    """Return the path from the top of the checkout; empty for a file elsewhere."""
+    try:
+        return path.resolve().relative_to(root.resolve()).as_posix()
+    except ValueError:
+        return ""
+
+
+def _line(case: Case, record: Record) -> int:
+    """Return the line to look at: the entry that no longer holds, or the check."""
+    if record["verdict"] == Verdict.XPASS and (bug := expected_bug(case, record["check"], where_of(record))):
+        return bug.line
+    return next((check.line for check in case.checks if check.name == record["check"]), 1)
+
+
+def _cell_name(record: Record) -> str:
+    return f"{record['check']}[{record['device']}-{record['backend']}]"
+
+
+def run_summary(measured: Measured, cases: Mapping[str, Case]) -> str:
+    """Return the summary of a run in Markdown: counts by release, then every cell that is not as expected.
+
+    Args:
+        measured: the answers of the run.
+        cases: the corpus by id.
+    """
+    parts = [f"## pt2bugs{f': {measured.title}' if measured.title else ''}"]
+    count = len(measured.unexpected)
+    told = f"{count} of {len(measured.lines)} cells are not as expected" if count else "All cells are as expected"
+    missing = f"; {measured.unanswered} have no answer" if measured.unanswered else ""
+    parts.append(f"{told}{missing}." if measured.lines or missing else "No cells.")
+    if measured.lines:
+        parts.append(_verdict_counts(measured.lines))
+    if measured.failures:
+        failures = measured.failures.items()
+        parts.append("\n".join(f"- **{escape(target)}**: {escape(failure[:600])}" for target, failure in failures))
+    shown = [record for record in measured.unexpected if record["verdict"] != Verdict.ERROR or not measured.failures]
+    if shown:
+        rows = [_row(record, cases.get(record["case"])) for record in shown[:MAX_ROWS]]
+        parts.append(table(["torch", "case", "check", "verdict", "seen"], rows))
+    if len(shown) > MAX_ROWS:
+        parts.append(f"And {len(shown) - MAX_ROWS} more.")
+    return "\n\n".join(parts) + "\n"
+
+
+def _verdict_counts(records: Sequence[Record]) -> str:
+    counts: dict[str, Counter[str]] = {}
+    for record in records:
+        counts.setdefault(public_or_empty(record["torch"]), Counter())[record["verdict"]] += 1
+    names = [str(verdict) for verdict in Verdict if any(count[verdict] for count in counts.values())]
+    rows = [
+        [escape(release or "unknown"), *(str(counts[release][name] or "") for name in names)]
+        for release in sorted(counts, key=lambda release: Version(release or "0"))
+    ]
+    return table(["torch", *names], rows)
+
+
+def _row(record: Record, case: Case | None) -> list[str]:
+    seen = f"{record['outcome']} {telling_line(record['message'])[:200]}"
+    who = f"{case_link(case)} {escape(case.title)}" if case is not None else escape(record["case"])
+    return [escape(record["torch"]), who, escape(_cell_name(record)), record["verdict"], escape(seen)]
+
+
+# --- a baseline ---------------------------------------------------------------------------------------
+
+
+def baseline_annotations(differences: Iterable[Difference], cases: Mapping[str, Case]) -> str:
+    """Return a workflow command for each difference from a baseline, a line each.
+
+    Args:
+        differences: from `backends.baseline.differences`.
+        cases: the corpus by id.
+    """
+    lines = []
+    for difference in differences:
+        case = cases.get(difference.cell.case)
+        checks = case.checks if case else ()
+        line = next((check.line for check in checks if check.name == difference.cell.check), 1)
+        kind = "warning" if difference.change is Change.GONE else "error"
+        title = f"{difference.change}: {difference.name}"
+        where = {"file": case.path.as_posix() if case else "", "line": str(line), "title": title}
+        lines.append(workflow_command(kind, difference.summary, **where))
+    return "\n".join(lines)
+
+
+def baseline_summary(differences: Iterable[Difference], cases: Mapping[str, Case]) -> str:
+    """Return the differences from a baseline as a table in Markdown.
+
+    Args:
+        differences: from `backends.baseline.differences`.
+        cases: the corpus by id.
+    """
+    rows = []
+    for difference in differences:
+        case = cases.get(difference.cell.case)
+        name = link(difference.name, case.issue if case else "")
+        rows.append([str(difference.change), name, escape(difference.summary)])
+    return table(["change", "cell", "seen"], rows)

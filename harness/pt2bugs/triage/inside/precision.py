@@ -1,0 +1,142 @@
+"""Compare each call of a compiled function with the same call in eager and in double precision, inside a child.
+
+As torch's own `same` does: a compiled result that is as near to the exact one as eager's differs by rounding alone.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+EQUAL, NEAR, FAR, UNKNOWN = "equal", "near", "far", "unknown"
+_TIMES = 4
+"""How many times as far from the exact result as eager's a compiled one may be; torch's own factor is 2 to 10."""
+
+
+def measured(compiled: Any, original: Any, tell: Callable[[str], None]) -> Any:
+    """Return a compiled function, or module, whose calls are compared.
+
+    Args:
+        compiled: What `torch.compile` made.
+        original: What it was made of.
+        tell: Gets a word for each call: ``equal``, ``near``, ``far``, or ``unknown`` where they cannot be compared.
+    """
+    import torch
+
+    if isinstance(compiled, torch.nn.Module):
+        plain = type(original).forward.__get__(original) if isinstance(original, torch.nn.Module) else original
+        compiled.forward = _measured(compiled.forward, plain, tell)
+        return compiled
+    return _measured(compiled, original, tell)
+
+
+def _measured(compiled: Any, original: Any, tell: Callable[[str], None]) -> Any:
+    import torch
+    from torch.utils._pytree import tree_map
+
+    @functools.wraps(original)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        before = torch.get_rng_state()
+        given = tree_map(_copied, (args, kwargs))
+        result = compiled(*args, **kwargs)
+        after = torch.get_rng_state()
+        try:
+            torch.set_rng_state(before)
+            eager_args, eager_kwargs = tree_map(_copied, given)
+            eager = original(*eager_args, **eager_kwargs)
+            torch.set_rng_state(before)
+            exact_args, exact_kwargs = tree_map(_exact, given)
+            with _double_precision():
+                exact = original(*exact_args, **exact_kwargs)
+            tell(_compare(result, eager, exact))
+        except Exception:
+            tell(UNKNOWN)
+        torch.set_rng_state(after)
+        return result
+
+    return call
+
+
+def _copied(value: Any) -> Any:
+    import torch
+
+    return value.detach().clone().requires_grad_(value.requires_grad) if isinstance(value, torch.Tensor) else value
+
+
+def _exact(value: Any) -> Any:
+    """Return a copy of a tensor in double precision."""
+    import torch
+
+    if not isinstance(value, torch.Tensor):
+        return value
+    value = value.detach().clone()
+    return value.double() if value.is_floating_point() else value.cfloat().cdouble() if value.is_complex() else value
+
+
+def _double_precision() -> Any:
+    """Return a mode in which every operator computes in double precision, whatever its inputs have."""
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils._pytree import tree_map
+
+    def widened(value: Any) -> Any:
+        if isinstance(value, torch.Tensor) and value.is_floating_point():
+            return value.double()
+        if isinstance(value, torch.dtype) and value.is_floating_point:
+            return torch.float64
+        return value
+
+    class Double(TorchDispatchMode):  # type: ignore[misc,unused-ignore]
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if not func._schema.is_mutable:
+                args, kwargs = tree_map(widened, (args, kwargs or {}))
+            return func(*args, **(kwargs or {}))
+
+    return Double()
+
+
+def _compare(result: Any, eager: Any, exact: Any) -> str:
+    import torch
+    from torch.utils._pytree import tree_leaves
+
+    leaves = [tree_leaves(value) for value in (result, eager, exact)]
+    if len({len(some) for some in leaves}) != 1:
+        return FAR
+    answer = EQUAL
+    for got, want, ideal in zip(*leaves, strict=True):
+        if not isinstance(got, torch.Tensor):
+            continue
+        if not isinstance(want, torch.Tensor) or (got.shape, got.dtype) != (want.shape, want.dtype):
+            return FAR
+        if torch.equal(got, want) or torch.allclose(got, want, rtol=0, atol=0, equal_nan=True):
+            continue
+        if not got.is_floating_point() or not _is_near(got.detach(), want.detach(), ideal.detach().double()):
+            return FAR
+        answer = NEAR
+    return answer
+
+
+def _is_near(got: Any, want: Any, ideal: Any) -> bool:
+    """Return whether a result is about as near to the exact one as eager's is."""
+    import torch
+
+    eps = torch.finfo(got.dtype).eps
+    got, want = got.double(), want.double()
+    finite = torch.isfinite(ideal)
+    if not bool(torch.isfinite(got)[finite].all()) or not bool(torch.isfinite(want)[finite].all()):
+        # An overflow in eager alone is rounding; one in the compiled program alone is not.
+        return bool(torch.isfinite(got)[finite].all())
+    if not bool((torch.isfinite(got) == finite).all()):
+        return False
+    got, want, ideal = got[finite], want[finite], ideal[finite]
+    if not ideal.numel():
+        return True
+    sizes: tuple[tuple[Callable[[Any], Any], int], ...] = (
+        (lambda values: values.pow(2).mean().sqrt(), 2),
+        (lambda values: values.abs().max(), 4),
+    )
+    for size, slack in sizes:
+        if float(size(got - ideal)) > _TIMES * float(size(want - ideal)) + slack * eps * float(size(ideal)):
+            return False
+    return True

@@ -1,0 +1,274 @@
+"""One run of the program in a child of the engine, with the compiler sent wherever a step wants it."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pt2bugs.case.observation import MESSAGE_LIMIT, Observation, bounded, telling_line
+from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.engine.client import Engine, EngineError, EngineSettings, Worker
+from pt2bugs.engine.environment import EnvironmentFacts
+from pt2bugs.engine.messages import CheckRequest, OnFile
+from pt2bugs.engine.normalize import Normalizer
+from pt2bugs.engine.protocol import Limits
+from pt2bugs.files import write_text
+from pt2bugs.run.measurement import observe_exit
+from pt2bugs.triage.budget import Budget
+from pt2bugs.triage.identity import Identity
+from pt2bugs.triage.inside.program import FUNCTION, RedirectedRequest
+from pt2bugs.triage.redact import REDACTED, redact, secrets_in
+
+PROGRAM_NAME = "program.py"
+"""Stands for the name of the program's file in messages: copies of one program have other names, and fail alike."""
+MEMORY_MIB = 8192
+"""What a run may use beyond the imported torch."""
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What one run showed. `seconds` is the time of the whole child; `absent` are settings this torch does not have."""
+
+    observation: Observation
+    text: str = ""
+    entered: tuple[str, ...] = ()
+    backends: tuple[str, ...] = ()
+    own_backend: bool = False
+    caught: tuple[Observation, ...] = ()
+    handled: tuple[tuple[str, str, int], ...] = ()
+    absent: tuple[str, ...] = ()
+    lines: tuple[int, ...] = ()
+    stdout: str = ""
+    graphs: int = 0
+    breaks: int = 0
+    recompiles: int = 0
+    applied: Mapping[str, int] = field(default_factory=dict)
+    disabled: str = ""
+    seconds: float = 0.0
+    torch: str = ""
+    own_compilers: bool = False
+    precision: tuple[str, ...] = ()
+
+    @property
+    def outcome(self) -> Outcome:
+        return self.observation.outcome
+
+    @property
+    def identity(self) -> Identity:
+        """Of its failure; where the program caught and printed what the compiler raised and ended well, of that."""
+        if self.outcome is Outcome.PASS and self.caught:
+            return Identity.of(self.caught[0])
+        return self.own_identity
+
+    @property
+    def own_identity(self) -> Identity:
+        """Of what left the program, whatever it caught."""
+        return Identity.of(self.observation, list(self.lines))
+
+    @property
+    def is_caught(self) -> bool:
+        """Whether the program itself caught the failure."""
+        return self.outcome is Outcome.PASS and bool(self.caught)
+
+
+@dataclass
+class ProgramRunner:
+    """One interpreter in which programs are run.
+
+    Args:
+        python: the interpreter.
+        budget: of the whole; no run takes longer than what is left.
+        timeout_s: of one run.
+        argv: arguments of the program.
+        beside: the folder of the program as it was given, whose modules programs made of it may import.
+    """
+
+    python: Path
+    budget: Budget
+    timeout_s: float = 120.0
+    argv: Sequence[str] = ()
+    beside: Path | None = None
+    runs: int = 0
+    facts: EnvironmentFacts = field(default_factory=EnvironmentFacts)
+
+    def __post_init__(self) -> None:
+        self._engine = Engine(EngineSettings(python=self.python, targets=(("cpu", "inductor"),)))
+        self._worker: Worker | None = None
+        self._normalizer = Normalizer({})
+        self._packages: list[str] = []
+        self._secrets: set[str] = set()
+        self._sources: dict[Path, str] = {}
+
+    def start(self) -> EnvironmentFacts:
+        """Import torch there, and return the facts of it.
+
+        Raises:
+            EngineError: that does not work.
+        """
+        self.facts = self._engine.start()
+        self._normalizer = Normalizer(self.facts.paths)
+        self._packages = [folder for folder, word in self.facts.paths.items() if not word]
+        self._worker = self._worker or self._engine.open()
+        return self.facts
+
+    def close(self) -> None:
+        if self._worker is not None:
+            self._worker.close()
+            self._worker = None
+        self._engine.close()
+
+    def __enter__(self) -> ProgramRunner:
+        try:
+            self.start()
+        except EngineError:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def torch(self) -> str:
+        return self.facts.torch
+
+    def hide(self, text: str, path: Path) -> str:
+        """A text as it may be written: without paths of this machine and without secrets."""
+        # An environment may lie below the folder of the program: the longer path goes first.
+        for folder in self._packages:
+            text = text.replace(folder, "")
+        text = self._normalizer.hide(text, path)
+        if self.beside is not None:
+            # Last, as the folder of the program may be that of all temporary files.
+            text = text.replace(f"{self.beside}/", "")
+        for secret in sorted(self._secrets, key=len, reverse=True):
+            text = text.replace(secret, REDACTED)
+        return redact(text)
+
+    def _keep(self, path: Path) -> None:
+        """Remember a program and its secrets; write it again where its last run deleted or renamed it."""
+        if not path.exists() and path in self._sources:
+            write_text(path, self._sources[path])
+        with contextlib.suppress(OSError):
+            source = path.read_text(encoding="utf-8", errors="replace")
+            if self._sources.get(path) != source:
+                self._sources[path] = source
+                self._secrets |= secrets_in(source)
+
+    def run(
+        self,
+        path: Path,
+        redirect: Mapping[str, Any] | None = None,
+        *,
+        env: Mapping[str, str] | None = None,
+        fresh: bool = False,
+        stdout: bool = False,
+        timeout_s: float | None = None,
+        alone: bool = False,
+        unit_test: bool = False,
+        check: str = "",
+    ) -> RunResult:
+        """Run the file.
+
+        Args:
+            redirect: see `inside.redirect.install`.
+            env: variables for the run; with `fresh` they are there before torch is imported.
+            fresh: a fresh interpreter instead of a fork.
+            stdout: keep what it prints on standard output.
+            alone: without what lies beside the program that was given: as whoever gets the file alone would run it.
+            unit_test: run its tests.
+            check: run this check of it, which takes no parameters, with its compiler as it is.
+
+        Raises:
+            EngineError: the engine cannot be started.
+        """
+        if self._worker is None:
+            self.start()
+        self._keep(path)
+        seconds = self.budget.cap(timeout_s or self.timeout_s)
+        file: OnFile = {
+            "path": str(path.resolve()),
+            "device": "cpu",
+            "threads": 1,
+            "timeout_s": seconds,
+            "env": dict(env or {}),
+            "isolation": "spawn" if fresh else "fork",
+        }
+        request: CheckRequest | RedirectedRequest = {
+            **file,
+            "kind": "call",
+            "function": FUNCTION,
+            "argv": list(self.argv),
+            "redirect": dict(redirect or {}),
+            "stdout": stdout,
+            "unit_test": unit_test,
+            "beside": "" if alone or self.beside in (None, path.parent) else str(self.beside),
+        }
+        if check:
+            request = {**file, "kind": "check", "check": check, "arguments": {}, "compiles": False, "setup": None}
+        self.runs += 1
+        if self._worker is None:
+            raise EngineError("the engine is closed")
+        ended = self._worker.run(request, Limits(seconds, _memory_for(path)))
+        seen, text = observe_exit(ended, seconds, MEMORY_MIB)
+        report = ended.frames.get("report") or {}
+        entered = report.get("entered") or [
+            name.removeprefix("entered-") for name in ended.frames if name.startswith("entered-")
+        ]
+        seen = self._clean(seen, path)
+        printed = self.hide(report.get("stdout", ""), path)
+        caught = [self._clean(Observation.from_dict(one), path) for one in report.get("caught", ())]
+        return RunResult(
+            seen,
+            bounded(self.hide(text, path), 4 * MESSAGE_LIMIT),
+            tuple(entered),
+            tuple(report.get("backends", ())),
+            bool(report.get("own_backend")),
+            tuple(one for one in caught if _is_told(one, f"{printed}\n{seen.output_tail}")),
+            tuple((kind, function, int(line)) for kind, function, line in report.get("handled", ())),
+            tuple(report.get("absent", ())),
+            tuple(report.get("lines", ())),
+            printed,
+            report.get("graphs", 0),
+            report.get("breaks", 0),
+            report.get("recompiles", 0),
+            report.get("applied", {}),
+            report.get("disabled", ""),
+            ended.duration_s,
+            self.torch,
+            bool(report.get("own_compilers")),
+            tuple(report.get("precision", ())),
+        )
+
+    def _clean(self, seen: Observation, path: Path) -> Observation:
+        seen.present(partial(self.hide, path=path))
+        seen.message = re.sub(rf"(?<![\w.-]){re.escape(path.name)}\b", PROGRAM_NAME, seen.message)
+        return seen
+
+
+def _memory_for(path: Path) -> int | None:
+    """The limit of memory: none where the program names an accelerator, whose drivers map far more than they use."""
+    with contextlib.suppress(OSError):
+        if re.search(r"\b(cuda|xpu|mps|hpu)\b", path.read_text(encoding="utf-8", errors="replace")):
+            return None
+    return MEMORY_MIB
+
+
+def _is_told(caught: Observation, output: str) -> bool:
+    """Whether the program printed the exception: one that it drops in silence is one that it expects."""
+    line = telling_line(caught.message)[:60]
+    return bool(line) and line in output
+
+
+@contextlib.contextmanager
+def program_runner(
+    python: Path, budget: Budget, timeout_s: float, argv: Sequence[str], beside: Path | None = None
+) -> Iterator[ProgramRunner]:
+    """Yield a runner that is closed at the end."""
+    with ProgramRunner(python, budget, timeout_s, argv, beside) as opened:
+        yield opened

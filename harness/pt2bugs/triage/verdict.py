@@ -1,0 +1,146 @@
+"""The verdict of a triage: a bug of the compiler, a limitation that torch states, or no bug of the compiler at all."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from packaging.version import Version
+from pt2bugs.case.expectation import public
+from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.triage.classify import Classification
+from pt2bugs.triage.ladder import INSIDE_INDUCTOR, LAYERS, Ladder
+from pt2bugs.triage.program import Program
+from pt2bugs.triage.reproduce import Reproduction
+from pt2bugs.triage.runner import ProgramRunner
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+BUG, LIMITATION, NOT_A_BUG = "bug", "limitation", "not-a-bug"
+WITHOUT_COMPILER, REFUSED, ROUNDING, RANDOMNESS = (
+    "fails-without-compiler", "refused-argument", "rounding", "randomness",
+)  # fmt: skip
+EQUAL, NEAR = "equal", "near"
+"""What a call of a compiled function is, next to the same call without the compiler: see `inside.precision`."""
+_HINT = re.compile(r"^\s*Hint: (?P<hint>.+)$", re.MULTILINE)
+_NO_REWRITE = ("This graph break is fundamental", "Please report an issue")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whose fault a failure is.
+
+    Attributes:
+        verdict: ``bug``, ``limitation`` or ``not-a-bug``.
+        reason: Of the last, one of the four reasons; else empty.
+        why: The same in a sentence.
+        hints: What torch itself suggests to write instead.
+    """
+
+    verdict: str
+    reason: str = ""
+    why: str = ""
+    hints: tuple[str, ...] = ()
+
+
+@lru_cache(maxsize=1)
+def _statements() -> dict[str, list[dict[str, str]]]:
+    text = (Path(__file__).parent / "statements.toml").read_text(encoding="utf-8")
+    statements: dict[str, list[dict[str, str]]] = tomllib.loads(text)
+    return statements
+
+
+def _stated(kind: str, message: str) -> str:
+    """Return who says so, if a message is one that torch states on purpose; else the empty text."""
+    return next((entry["source"] for entry in _statements()[kind] if re.search(entry["match"], message)), "")
+
+
+def refused_argument(found: Reproduction) -> Verdict | None:
+    """Return the verdict on a program whose call torch refuses on purpose; None where it does not."""
+    if found.outcome is not Outcome.RAISE:
+        return None
+    source = _stated("refused", found.identity.message[:4000])
+    return Verdict(NOT_A_BUG, REFUSED, f"torch refuses the call on purpose ({source})") if source else None
+
+
+def decide(
+    lab: ProgramRunner,
+    program: Program,
+    found: Reproduction,
+    ladder: Ladder,
+    classification: Classification,
+    known: Sequence[dict[str, Any]],
+) -> Verdict:
+    """Return whose fault the failure is.
+
+    Args:
+        lab: Runs programs.
+        program: The program as it was given.
+        found: How it fails.
+        ladder: The rungs that were tried.
+        classification: Its class.
+        known: The known bugs that it may be, best first.
+
+    Raises:
+        EngineError: The engine cannot be started.
+    """
+    if classification.symptom is None:
+        return Verdict(NOT_A_BUG, WITHOUT_COMPILER, classification.why)
+    if (refused := refused_argument(found)) is not None:
+        return refused
+    if is_documented(known, lab.torch):
+        return Verdict(BUG, why=f"it is {known[0]['case']}, a documented bug of this release")
+    message = found.identity.message
+    if found.outcome is Outcome.RAISE and (source := _stated("limitation", message)):
+        hints = tuple(m["hint"].strip() for m in _HINT.finditer(message) if not m["hint"].startswith(_NO_REWRITE))
+        return Verdict(LIMITATION, why=f"torch states that it does not capture this ({source})", hints=hints)
+    if classification.symptom == "wrong-result":
+        return _of_a_wrong_result(lab, program, found, ladder)
+    return Verdict(BUG, why=classification.why)
+
+
+def _of_a_wrong_result(lab: ProgramRunner, program: Program, found: Reproduction, ladder: Ladder) -> Verdict:
+    """Return whether a difference is the compiler's, or that of rounding or of random numbers."""
+    if found.oracle.reference is None and not lab.budget.is_over:
+        calls = lab.run(program.path, {"precision": True}).precision
+        if NEAR in calls and set(calls) <= {EQUAL, NEAR}:
+            why = "eager and compiled results are equally near to those of a run in double precision"
+            return Verdict(NOT_A_BUG, ROUNDING, why)
+    # Torch's own bisector asks these two first, too: they tell rounding and random numbers from a wrong kernel.
+    if ladder.first_failing == "inductor" and ladder.heals("emulate_precision_casts"):
+        return Verdict(NOT_A_BUG, ROUNDING, "it passes where fused operators round as eager does")
+    if ladder.first_failing in LAYERS[-2:] and _passes_with_eagers_random_numbers(lab, program, ladder):
+        return Verdict(NOT_A_BUG, RANDOMNESS, "it passes where the compiled program draws eager's random numbers")
+    return Verdict(BUG, why="its result differs from that of the layer below, and not by rounding")
+
+
+def _passes_with_eagers_random_numbers(lab: ProgramRunner, program: Program, ladder: Ladder) -> bool:
+    """Return whether the failure goes where Inductor, and its decompositions, draw random numbers as eager does."""
+    rung = "fallback_random"
+    if ladder.step(rung) is not None or lab.budget.is_over:
+        return ladder.heals(rung)
+    trial = lab.run(program.path, INSIDE_INDUCTOR[rung])
+    return trial.outcome is Outcome.PASS and not trial.absent
+
+
+def is_documented(known: Sequence[dict[str, Any]], torch: str) -> bool:
+    """Return whether the first match is the same failure, and of a bug that is not fixed in that release."""
+    return bool(known) and known[0]["kind"] == "identity" and not is_fixed(known[0], torch)
+
+
+def is_fixed(match: dict[str, Any], torch: str) -> bool:
+    """Return whether the bug of a match is fixed in a release."""
+    return bool(match["fixed"]) and Version(public(torch)) >= Version(match["fixed"])
+
+
+def exit_status(verdict: Verdict | None) -> int:
+    """Return the exit code of a triage with that verdict."""
+    return 4 if verdict is not None and verdict.verdict == NOT_A_BUG else 1

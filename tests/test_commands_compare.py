@@ -1,0 +1,57 @@
+"""The page and the command line are queries over the same histories."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from pt2bugs.case.corpus import load_cases
+from pt2bugs.cli import main
+from pt2bugs.report.site import Site
+from pt2bugs.results.folder import open_results
+from pt2bugs.results.history import Histories
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="module")
+def site() -> Site:
+    """What the pages show of the committed results."""
+    cases = load_cases([ROOT / "cases"])
+    return Site(cases, Histories.load(open_results(ROOT / "results"), cases, print).rows(), [])
+
+
+@pytest.mark.parametrize(("before", "after"), [("2.9.1", "2.13.0"), ("2.5.1", "2.9.1"), ("2.13.0", "2.12.1")])
+def test_the_page_counts_as_compare_does(
+    site: Site, before: str, after: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    main(["compare", before, after, "--offline", "--json"])
+    told = json.loads(capsys.readouterr().out)
+    shown = site.comparison()
+    old, new = shown["releases"].index(before), shown["releases"].index(after)
+    changes = Counter(
+        shown["names"][check["changes"][check["kinds"][old]][check["kinds"][new]]] for check in shown["checks"]
+    )
+    summary = told["summary"]
+    assert {name: summary[name] for name in shown["names"]} == {name: changes[name] for name in shown["names"]}
+    assert summary["checks"] == len(shown["checks"]) == len(site.compare(before, after).differences)
+
+
+def test_cases_that_are_gone_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from seeded import write_case, write_journal
+
+    monkeypatch.chdir(tmp_path)
+    write_journal(tmp_path, write_case(tmp_path, "pytorch_1"), {"2.9.1": "B"})
+    gone = write_case(tmp_path, "pytorch_2")
+    write_journal(tmp_path, gone, {"2.9.1": "B"})
+    gone.unlink()
+    main(["doctor", "--json"])
+    (finding,) = [one for one in json.loads(capsys.readouterr().out) if one["name"] == "results"]
+    assert finding["seen"] == "results: lines of cases that do not exist: pytorch_2"
+    main(["check", "--no-run"])
+    assert "lines of cases that do not exist, and no table has them: pytorch_2" in capsys.readouterr().err

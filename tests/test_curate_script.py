@@ -1,0 +1,105 @@
+"""Scripts as people post them become one straight check: options, mains, decorators, globals, loops."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+from pt2bugs.curate.placeholders import PLACEHOLDER
+from pt2bugs.curate.script import script_to_check
+
+
+def program(script: str) -> str:
+    text = script_to_check(script, "script.py").program("test_it")
+    ast.parse(text)
+    return text
+
+
+OPTIONS = """
+import argparse
+import torch
+
+def fn(x):
+    return x * 2
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--backend", default="aot_eager")
+    parser.add_argument("--size", type=int, default=16)
+    args = parser.parse_args()
+    x = torch.randn(args.size, device=args.device)
+    assert torch.allclose(torch.compile(fn, backend=args.backend)(x), fn(x))
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def test_options_have_their_defaults_and_a_main_stands_where_it_was_called() -> None:
+    draft = script_to_check(OPTIONS, "script.py")
+    assert (draft.parameters, draft.backends) == (("device", "backend"), ("aot_eager",))
+    text = draft.program("test_it")
+    assert "def main" not in text
+    assert "parser.parse_args([])" in text
+    assert "torch.randn(args.size, device=device)" in text
+    assert "assert torch.allclose(torch.compile(fn, backend=backend)(x), fn(x))" in text
+
+
+@pytest.mark.parametrize(
+    "main",
+    [
+        "def main():\n    return f(1)\nmain()",
+        "def main(n=3):\n    print(n)\nmain()",
+        "def main():\n    f(1)\nmain()\nmain()",
+        "x = 1\ndef main():\n    x = 2\n    print(x)\nmain()\nprint(x)",
+        "def main():\n    global n\n    n = 2\nmain()",
+    ],
+)
+def test_a_main_that_is_more_than_its_body_stays(main: str) -> None:
+    assert "def main" in program(f"import torch\n{main}\n")
+
+
+def test_a_compiled_function_is_compared_with_its_plain_form() -> None:
+    text = program("import torch\n@torch.compile(fullgraph=True)\ndef f(x):\n    return x\nprint(f(torch.ones(2)))\n")
+    assert "@torch.compile" not in text
+    assert "compiled_f = torch.compile(f, backend=backend, fullgraph=True)" in text
+    assert "torch.testing.assert_close(compiled_f(torch.ones(2)), f(torch.ones(2)))" in text
+
+
+def test_a_compiled_function_that_another_calls_keeps_its_decorator() -> None:
+    text = program("import torch\n@torch.compile\ndef f(x):\n    return x\ndef g(x):\n    return f(x)\nprint(g(1))\n")
+    assert "@torch.compile(backend=backend)" in text
+
+
+def test_what_functions_share_stays_shared_and_is_not_changed_by_eager() -> None:
+    script = "import torch\nn = 0\ndef f(x):\n    global n\n    n += 1\n    return x + n\n"
+    text = program(f"{script}g = torch.compile(f)\ng(torch.zeros(2))\nprint(n)\n")
+    assert "global n\n    n = 0" in text
+    assert "assert_close" not in text
+    assert f"{PLACEHOLDER}: what is right here? the script printed it: n" in text
+    names: dict[str, object] = {}
+    plain = program(f"{script}f(1)\nassert n == 1\n").replace("import torch", "")
+    exec(plain, names)
+    for _ in range(2):
+        names["test_it"]()  # type: ignore[operator]
+
+
+def test_comparisons_that_a_loop_prints_are_assertions() -> None:
+    loop = "for name in ('eager', 'inductor'):\n    print(name, torch.equal(torch.compile(f, backend=name)(x), f(x)))\n"
+    text = program(f"import torch\ndef f(x):\n    return x\nx = torch.ones(2)\n{loop}")
+    assert "assert torch.equal(torch.compile(f, backend=name)(x), f(x))" in text
+    assert PLACEHOLDER not in text
+
+
+def test_results_that_are_printed_side_by_side_are_compared() -> None:
+    script = "import torch\nmodel = torch.nn.ReLU()\nx = torch.ones(2)\nwith torch.no_grad():\n    a = model(x)\n"
+    text = program(f"{script}    b = torch.compile(model)(x)\nprint(a)\nprint(b)\n")
+    assert "torch.testing.assert_close(b, a)" in text
+    assert PLACEHOLDER not in text
+
+
+def test_random_arguments_are_not_drawn_twice() -> None:
+    text = program("import torch\ndef f(x):\n    return x\ng = torch.compile(f)\nprint(g(torch.randn(2)))\n")
+    assert "assert_close" not in text
+    assert PLACEHOLDER in text

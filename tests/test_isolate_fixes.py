@@ -1,0 +1,60 @@
+"""`results/fixes`: written, read, and never made worse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pt2bugs.isolate import fixes
+
+
+def isolation(**settings: Any) -> dict[str, Any]:
+    return {
+        "case": "a",
+        "check": "test_a",
+        "device": "cpu",
+        "backend": "inductor",
+        "bad": "2.12.1",
+        "good": "2.13.0",
+        "direction": "fixed",
+        "evidence": "proved",
+        "units": [{"file": "_decomp/decompositions.py", "qualname": "embedding", "kind": "function"}],
+        **settings,
+    }
+
+
+def test_a_weaker_answer_does_not_replace_a_stronger_one(tmp_path: Path) -> None:
+    fixes.save(tmp_path, [isolation(trials=1)])
+    fixes.save(tmp_path, [isolation(evidence="executed", units=[])])
+    assert fixes.of_case(tmp_path, "a") == [isolation(trials=1)]
+    fixes.save(tmp_path, [isolation(trials=2), isolation(direction="introduced", bad="2.13.0", good="2.12.1")])
+    assert [one.get("trials") for one in fixes.load(tmp_path)] == [2, None]
+    assert fixes.of_case(tmp_path, "b") == []
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[]", '{"schema": 2, "isolations": []}', '{"schema": 1, "isolations": [{}]}', '{"schema": 1}']
+)
+def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path, text: str) -> None:
+    (tmp_path / "fixes").mkdir()
+    (tmp_path / "fixes" / "a.json").write_text(text)
+    with pytest.raises(fixes.FixesError, match=r"a\.json"):
+        fixes.of_case(tmp_path, "a")
+
+
+def test_a_sentence_names_what_has_evidence() -> None:
+    assert fixes.sentence(isolation()) == "by a change of _decomp/decompositions.py: embedding (proved)"
+    assert fixes.sentence(isolation(evidence="swap")) == ""
+
+
+def test_the_committed_ones_can_be_read() -> None:
+    """Locations and hashes alone: no text of PyTorch's sources."""
+    folder = Path(__file__).resolve().parent.parent / "results"
+    for one in fixes.load(folder):
+        assert one["evidence"] in fixes.EVIDENCE
+        assert one["label"] in fixes.LABELS
+        assert (one["evidence"] == "proved") == (not one["reason"] and one["label"] != "unknown"), one["case"]
+        text = json.dumps(one)
+        assert "\\n" not in text.replace(json.dumps(one["reason"]), ""), one["case"]

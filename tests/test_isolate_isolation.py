@@ -1,0 +1,177 @@
+"""Isolations on fake torches that differ in a few places: what is found, what is refused, and what is proved."""
+
+from __future__ import annotations
+
+import sys
+import venv
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from fake_torch import write_torch
+from pt2bugs.envs.environment import Environment, Key
+from pt2bugs.isolate.isolation import Isolation, IsolationError, Isolator
+from pt2bugs.isolate.trials import Check, Release
+from pt2bugs.isolate.units import Wheels
+
+Ask = Callable[..., Isolation]
+CHECK = """
+import torch
+from torch import lowering
+
+
+def test_row(device, backend):
+    value = torch.compile(lambda row: lowering.embedding(row), backend=backend)(-3)
+    assert value == "refused", f"row -3 gives {value}"
+"""
+OLD = """
+import functools
+from ._dynamo.utils import counters
+
+LIMIT = {"lowest": -9}
+CALLS = []
+
+
+def decoy(row):
+    return row
+
+
+def clamp(row):
+    return row
+
+
+@functools.lru_cache(None)
+def is_valid(row):
+    return row >= LIMIT["lowest"]
+
+
+def embedding(row):
+    counters["stats"]["calls_captured"] += 1
+    CALLS.append(decoy(row))
+    row = clamp(row)
+    return "loaded" if is_valid(row) else "refused"
+"""
+
+
+def new(*changes: tuple[str, str]) -> str:
+    """The module with these changes, beside some that do nothing."""
+    text = OLD.replace("def decoy(row):\n    return row", "def decoy(row):\n    row = row + 0\n    return row")
+    for before, after in changes:
+        assert before in text
+        text = text.replace(before, after)
+    return text
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> Iterator[Ask]:
+    releases: list[Release] = []
+
+    def isolate(good: str, bad: str = OLD, check: str = CHECK, **files: str) -> Isolation:
+        sides = []
+        for version, text in (("2.90.0", bad), ("2.91.0", good)):
+            path = tmp_path / version
+            venv.create(path, symlinks=True)
+            packages = path / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
+            further: Mapping[str, str] = files if version == "2.91.0" else {}
+            write_torch(packages, version, files={"lowering.py": text, **further})
+            sides.append(Release(Environment(Key(version, "3"), path), tmp_path / "copies"))
+        releases.extend(sides)
+        path = tmp_path / "check.py"
+        path.write_text(check)
+        arguments = {"device": "cpu", "backend": "inductor"}
+        result = Isolation("case", "test_row", "cpu", "inductor", "2.90.0", "2.91.0", "fixed")
+        neighbour = tmp_path / "guard.py"
+        neighbour.write_text(CHECK.replace("-3)", "-10)"))
+        checks = [Check(one, "test_row", arguments, "cpu", "inductor", 10, None) for one in (path, neighbour)]
+        isolator = Isolator(
+            result,
+            checks[0],
+            sides[0],
+            sides[1],
+            Wheels(sides[0].torch, sides[1].torch),
+            budget_s=120,
+            neighbours=checks[1:],
+        )
+        return isolator.run()
+
+    yield isolate
+    for release in releases:
+        release.close()
+
+
+def names(result: Isolation) -> list[str]:
+    return [unit.qualname for unit in result.units]
+
+
+def test_a_function_is_isolated_and_proved(ask: Ask) -> None:
+    result = ask(new(("def clamp(row):\n    return row", "def clamp(row):\n    return row if row > 0 else -99")))
+    assert (names(result), result.evidence, result.label, result.reason) == (["clamp"], "proved", "python", "")
+    assert result.red_to_green == [3, 3]
+    assert result.stayed_green == [1, 1]
+    assert (result.graphs, result.breaks) == ([1, 1, 1], [0, 0, 0])
+    assert result.patch.count("@@") == 2
+    assert "decoy" not in result.patch.partition("@@")[2].partition("@@")[2]
+    assert result.as_dict()["units"] == [
+        {"file": "lowering.py", "qualname": "clamp", "kind": "function", "hunks": None}
+    ]
+
+
+def test_a_function_behind_a_cache(ask: Ask) -> None:
+    result = ask(new(('return row >= LIMIT["lowest"]', "return row >= 0")))
+    assert (names(result), result.evidence) == (["is_valid"], "proved")
+
+
+def test_a_table_of_a_module_is_text(ask: Ask) -> None:
+    result = ask(new(('{"lowest": -9}', '{"lowest": 0}')))
+    assert (names(result), result.evidence) == (["LIMIT"], "proved")
+
+
+def test_what_is_new_comes_along(ask: Ask) -> None:
+    helper = "def highest(row):\n    return -99 if row < 0 else row\n\n\ndef clamp(row):\n    return highest(row)"
+    result = ask(new(("def clamp(row):\n    return row", helper)))
+    assert (sorted(names(result)), result.evidence) == (["clamp", "highest"], "proved")
+
+
+def test_a_fix_that_breaks_the_graph_is_refused(ask: Ask) -> None:
+    """The change of `decoy` makes the check pass by a graph break; the good release has none, by other means."""
+    around = (
+        "def decoy(row):\n    if not MENDED:\n"
+        '        counters["graph_break"]["left"] += 1\n        LIMIT["lowest"] = 0\n    return row'
+    )
+    good = OLD.replace("def decoy(row):\n    return row", around).replace("CALLS = []", "CALLS = []\nMENDED = False")
+    good = good.replace("MENDED = False", "MENDED = True").replace('{"lowest": -9}', '{"lowest": 0}')
+    bad = OLD.replace("CALLS = []", "CALLS = []\nMENDED = False")
+    result = ask(good, bad)
+    assert names(result) == ["LIMIT"]
+    assert result.breaks == [0, 0, 0]
+
+
+def test_two_ways_to_the_same_are_no_proof(ask: Ask) -> None:
+    result = ask(
+        new(
+            ("def clamp(row):\n    return row", "def clamp(row):\n    return row if row > 0 else -99"),
+            ('return row >= LIMIT["lowest"]', "return row >= 0"),
+        )
+    )
+    assert result.evidence == "patch"
+    assert len(result.units) == 1
+    assert len(result.alternatives) == 1
+    assert "the check still passes: other changes there fix it as well" in result.reason
+
+
+def test_what_only_the_binary_changed_is_native(ask: Ask) -> None:
+    native = {"_native.txt": "fixed"}
+    clamp = "def clamp(row):\n    return row"
+    reads = (
+        "def clamp(row):\n    import pathlib\n"
+        '    return -99 if (pathlib.Path(__file__).parent / "_native.txt").exists() else row'
+    )
+    bad = OLD.replace(clamp, reads)
+    result = ask(bad.replace("CALLS = []", "CALLS = [1]"), bad, **native)
+    assert (result.units, result.label) == ([], "native")
+    assert not result.is_isolated
+
+
+def test_the_same_on_both_sides_is_no_question(ask: Ask) -> None:
+    with pytest.raises(IsolationError, match=r"does not pass with torch 2\.91\.0"):
+        ask(OLD)
