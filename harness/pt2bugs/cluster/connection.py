@@ -8,10 +8,12 @@ import logging
 import re
 import signal
 import tempfile
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from multiprocessing import resource_tracker
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING
 
 from pt2bugs.errors import InputError
@@ -113,12 +115,43 @@ def _remote(where: str) -> Client:
 @contextlib.contextmanager
 def _local(count: int) -> Iterator[LocalCluster]:
     """Start a scheduler and workers on loopback. Only who has their certificate, made for them, can connect."""
-    with tempfile.TemporaryDirectory(prefix="pt2bugs-cluster-", ignore_cleanup_errors=True) as folder:
-        cluster = _started(count, folder)
-        try:
-            yield cluster
-        finally:
-            cluster.close()
+    with contextlib.ExitStack() as stack:
+        folder = tempfile.TemporaryDirectory(prefix="pt2bugs-cluster-", ignore_cleanup_errors=True)
+        with _interrupted_after():
+            cluster = _started(count, stack.enter_context(folder))
+            stack.callback(cluster.close)
+        yield cluster
+
+
+@contextlib.contextmanager
+def _interrupted_after() -> Iterator[None]:
+    """Hold back what interrupts until the block has ended; a second signal does not wait.
+
+    Dask cannot be stopped while its workers start: its thread goes on, fails at workers that end, and prints that.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    held = False
+
+    def restore() -> None:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+    def hold(_number: int, _frame: FrameType | None) -> None:
+        nonlocal held
+        held = True
+        restore()
+
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    for number in handlers:
+        signal.signal(number, hold)
+    try:
+        yield
+    finally:
+        restore()
+    if held:
+        raise KeyboardInterrupt
 
 
 def _started(count: int, folder: str) -> LocalCluster:
