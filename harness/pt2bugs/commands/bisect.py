@@ -69,11 +69,7 @@ class Options(SelectionOptions, ResultsOptions, RunningOptions):
 
 
 def run(options: Options) -> int:
-    """Select, plan, measure, render. Return the exit code.
-
-    Args:
-        options: of the command.
-    """
+    """Select, plan, measure, render. Return the exit code."""
     bisection = plan(options, *select(options))
     try:
         measure(options, bisection)
@@ -85,9 +81,6 @@ def run(options: Options) -> int:
 
 def select(options: Options) -> tuple[list[Case], list[Cell]]:
     """Return the corpus, and the cells to bisect.
-
-    Args:
-        options: of the command.
 
     Raises:
         InputError: an option is wrong.
@@ -108,7 +101,6 @@ def plan(options: Options, corpus: Sequence[Case], cells: Sequence[Cell]) -> Bis
     """Return the search over the releases of the range, with what the journal says of them.
 
     Args:
-        options: of the command.
         corpus: all cases.
         cells: the selected ones.
 
@@ -131,7 +123,6 @@ def measure(options: Options, bisection: Bisection) -> None:
     """Run the releases that decide, until every check is decided.
 
     Args:
-        options: of the command.
         bisection: the search, which takes what is measured.
     """
     if options.offline:
@@ -149,7 +140,6 @@ def range_of(options: Options, releases: Sequence[Release]) -> list[Release]:
     """Return the releases that take part, oldest first.
 
     Args:
-        options: of the command.
         releases: that there are.
 
     Raises:
@@ -225,7 +215,6 @@ def render(options: Options, bisection: Bisection) -> int:
     """Print the answer for each check. Return the exit code.
 
     Args:
-        options: of the command.
         bisection: the search.
     """
     cost = bisection.cost

@@ -32,11 +32,7 @@ class Options(LinesOptions):
 
 
 def run(options: Options) -> int:
-    """Select, query, render. Return the exit code.
-
-    Args:
-        options: of the command.
-    """
+    """Select, query, render. Return the exit code."""
     corpus, cases = select(options)
     return render(options, query(options, corpus, cases))
 
@@ -61,9 +57,6 @@ class Blessing:
 def select(options: Options) -> tuple[list[Case], list[Case]]:
     """Return the corpus, and the cases whose entries are to be written.
 
-    Args:
-        options: of the command.
-
     Raises:
         InputError: a check is named.
     """
@@ -78,7 +71,6 @@ def query(options: Options, corpus: Sequence[Case], cases: Sequence[Case]) -> li
     """Return what the journal makes of each header.
 
     Args:
-        options: of the command.
         corpus: all cases.
         cases: the selected ones.
     """
@@ -119,7 +111,6 @@ def render(options: Options, blessings: Sequence[Blessing]) -> int:
     """Show the changes and, unless it is a dry run, write them. Return the exit code.
 
     Args:
-        options: of the command.
         blessings: of the selected cases.
 
     Raises:

@@ -50,11 +50,7 @@ class Options(LinesOptions):
 
 
 def run(options: Options) -> int:
-    """Select, query, render; with ``--watch``, again whenever a file changes. Return the exit code.
-
-    Args:
-        options: of the command.
-    """
+    """Select, query, render; with ``--watch``, again whenever a file changes. Return the exit code."""
     if options.fix:
         options = replace(options, patterns=fix(options))
     if options.watch:
@@ -75,9 +71,6 @@ class Selected:
 def select(options: Options) -> Selected:
     """Return the cases to be judged.
 
-    Args:
-        options: of the command.
-
     Raises:
         InputError: a header does not parse. The message says also what else is to be done in that file.
         NothingSelected: the filters leave nothing.
@@ -97,7 +90,6 @@ def query(options: Options, selected: Selected) -> Iterator[tuple[Case, list[Fin
     """Yield each case with what the rules say of it, as soon as that is known.
 
     Args:
-        options: of the command.
         selected: the cases.
     """
     everything = selected.histories.lines()
@@ -114,7 +106,6 @@ def render(options: Options, selected: Selected, judged: Iterable[tuple[Case, li
     """Print a row for each case, and under it the rules that do not hold. Return the exit code.
 
     Args:
-        options: of the command.
         selected: the cases.
         judged: the same with their findings.
     """
@@ -164,9 +155,6 @@ def select_files(options: Options) -> list[Path]:
 
     Files with a broken header go by their name, since they have no case yet.
 
-    Args:
-        options: of the command.
-
     Raises:
         InputError: a word names no file.
     """
@@ -184,9 +172,6 @@ def select_files(options: Options) -> list[Path]:
 
 def fix(options: Options) -> list[str]:
     """Fix what is mechanical in the files, and return where those asked for are now.
-
-    Args:
-        options: of the command.
 
     Raises:
         InputError: a word names no file.

@@ -89,11 +89,7 @@ class Options(SelectionOptions, ResultsOptions, RunningOptions):
 
 
 def run(options: Options) -> int:
-    """Select, plan, measure, query, render. Return the exit code.
-
-    Args:
-        options: of the command.
-    """
+    """Select, plan, measure, query, render. Return the exit code."""
     selection = select(options)
     planned = plan(options, selection)
     failed = measure(options, planned)
@@ -124,9 +120,6 @@ class Planned:
 def select(options: Options) -> Selected:
     """Return the cells to compare: without those of a GPU that is absent, where nobody has measured them.
 
-    Args:
-        options: of the command.
-
     Raises:
         InputError: an option is wrong.
         NothingSelected: no cell is left.
@@ -154,7 +147,6 @@ def plan(options: Options, selection: Selected) -> Planned:
     """Return the releases meant, and what is to be run of them. The package index is asked only if something is.
 
     Args:
-        options: of the command.
         selection: the cells.
 
     Raises:
@@ -207,7 +199,6 @@ def measure(options: Options, planned: Planned) -> bool:
     """Run what the journal does not answer. Return True if an environment failed.
 
     Args:
-        options: of the command.
         planned: with the cells to run.
     """
     if options.offline:
@@ -234,7 +225,6 @@ def query(options: Options, selection: Selected, planned: Planned) -> list[Compa
     """Return what each move does to every cell.
 
     Args:
-        options: of the command.
         selection: the cells.
         planned: the releases, and what is known of them.
     """
@@ -254,7 +244,6 @@ def render(options: Options, comparisons: Sequence[Comparison], *, failed: bool)
     """Print the comparisons. Return the exit code.
 
     Args:
-        options: of the command.
         comparisons: of neighbouring releases.
         failed: an environment could not answer.
     """

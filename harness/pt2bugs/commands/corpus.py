@@ -31,11 +31,7 @@ class Options(ShownOptions):
 
 
 def run(options: Options) -> int:
-    """Select, query, render. Return the exit code.
-
-    Args:
-        options: of the command.
-    """
+    """Select, query, render. Return the exit code."""
     corpus, cases = select_cases(options)
     return render(options, cases, query(options, corpus, cases))
 
@@ -44,7 +40,6 @@ def query(options: Options, corpus: Sequence[Case], cases: Sequence[Case]) -> li
     """Return the histories of the selected cases.
 
     Args:
-        options: of the command.
         corpus: all cases.
         cases: the selected ones.
     """
@@ -56,7 +51,6 @@ def render(options: Options, cases: Sequence[Case], rows: Sequence[History]) -> 
     """Print or write the page, or its cases as JSON. Return the exit code.
 
     Args:
-        options: of the command.
         cases: the selected ones.
         rows: their histories.
     """

@@ -36,9 +36,6 @@ def run(options: Options) -> int:
 def select(options: Options) -> tuple[list[Case], list[Case]]:
     """Return the whole corpus and the selected cases.
 
-    Args:
-        options: of the command.
-
     Raises:
         InputError: the folder to write has something in it.
     """
@@ -51,7 +48,6 @@ def query(options: Options, corpus: Sequence[Case], cases: Sequence[Case]) -> tu
     """Return the files by path, and how many bugs, cells and programs are in them.
 
     Args:
-        options: of the command.
         corpus: all cases.
         cases: the selected ones.
 
@@ -76,7 +72,6 @@ def render(options: Options, data: dict[str, bytes], counts: dict[str, int]) -> 
     """Write the files. Return the exit code.
 
     Args:
-        options: of the command.
         data: by path.
         counts: of what is in them.
 

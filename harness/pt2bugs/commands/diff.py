@@ -31,11 +31,7 @@ class Options(SelectionOptions):
 
 
 def run(options: Options) -> int:
-    """Select, query, render. Return the exit code.
-
-    Args:
-        options: of the command.
-    """
+    """Select, query, render. Return the exit code."""
     corpus, cases = select_cases(options)
     return render(options, query(options, corpus, cases))
 
@@ -52,7 +48,6 @@ def query(options: Options, corpus: Sequence[Case], cases: Sequence[Case]) -> Co
     """Return the differences between the two folders.
 
     Args:
-        options: of the command.
         corpus: all cases.
         cases: the selected ones.
 
@@ -80,7 +75,6 @@ def render(options: Options, compared: Compared) -> int:
     """Print the differences. Return the exit code.
 
     Args:
-        options: of the command.
         compared: the two folders.
     """
     if options.json:

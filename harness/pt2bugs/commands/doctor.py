@@ -25,11 +25,7 @@ class Options:
 
 
 def run(options: Options) -> int:
-    """Query, render. Return the exit code.
-
-    Args:
-        options: of the command.
-    """
+    """Query, render. Return the exit code."""
     return render(options, query())
 
 
@@ -58,7 +54,6 @@ def render(options: Options, seen: Sequence[Finding]) -> int:
     """Print the findings, each with its remedy. Return the exit code.
 
     Args:
-        options: of the command.
         seen: the findings.
     """
     if options.json:

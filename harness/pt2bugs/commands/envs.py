@@ -37,11 +37,7 @@ class Options(EnvironmentOptions):
 
 
 def run(options: Options) -> int:
-    """Do what the action says: each is a query and its rendering. Return the exit code.
-
-    Args:
-        options: of the command.
-    """
+    """Do what the action says: each is a query and its rendering. Return the exit code."""
     store = open_store(options)
     if options.action == "create":
         return create(options, store)
@@ -54,7 +50,6 @@ def create(options: Options, store: Store) -> int:
     """Make the environments of the releases asked for, and print where they are. Return the exit code.
 
     Args:
-        options: of the command.
         store: the environments.
 
     Raises:
@@ -73,7 +68,6 @@ def collect(options: Options, store: Store) -> int:
     """Remove what is over the budget, or print what would go. Return the exit code.
 
     Args:
-        options: of the command.
         store: the environments.
     """
     if options.dry_run:
@@ -92,7 +86,6 @@ def render(options: Options, store: Store, sizes: Sequence[tuple[Environment, in
     """Print the environments. Return the exit code.
 
     Args:
-        options: of the command.
         store: the environments.
         sizes: each with its bytes, and those that no other has.
     """

@@ -42,11 +42,7 @@ class Options(ShownOptions):
 
 
 def run(options: Options) -> int:
-    """Select, query, render. Return the exit code.
-
-    Args:
-        options: of the command.
-    """
+    """Select, query, render. Return the exit code."""
     corpus, cases = select_cases(options)
     return render(options, query(options, corpus, cases))
 
@@ -55,7 +51,6 @@ def query(options: Options, corpus: Sequence[Case], cases: Sequence[Case]) -> Se
     """Return the lines of the selected cells, with a verdict asked for.
 
     Args:
-        options: of the command.
         corpus: all cases.
         cases: the selected ones.
 
@@ -74,7 +69,6 @@ def render(options: Options, selected: Selected) -> int:
     """Print or write the data. Return the exit code.
 
     Args:
-        options: of the command.
         selected: the lines, with their cases.
 
     Raises:

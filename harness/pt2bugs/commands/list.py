@@ -36,20 +36,13 @@ class Options(SelectionOptions, ResultsOptions):
 
 
 def run(options: Options) -> int:
-    """Select, query, render. Return the exit code.
-
-    Args:
-        options: of the command.
-    """
+    """Select, query, render. Return the exit code."""
     cases = select(options)
     return render(options, cases, query(options, cases))
 
 
 def select(options: Options) -> list[Case]:
     """Return the selected cases.
-
-    Args:
-        options: of the command.
 
     Raises:
         NothingSelected: there are none.
@@ -62,7 +55,6 @@ def query(options: Options, cases: Sequence[Case]) -> dict[str, list[str]]:
     """Return the devices that each case was never measured on.
 
     Args:
-        options: of the command.
         cases: the selected ones.
     """
     measured = _measured(options.results or results_folder())
@@ -76,7 +68,6 @@ def render(options: Options, cases: Sequence[Case], missing: Mapping[str, Sequen
     """Print the cases. Return the exit code.
 
     Args:
-        options: of the command.
         cases: the selected ones.
         missing: the devices that each was never measured on.
     """

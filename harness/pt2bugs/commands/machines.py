@@ -24,7 +24,6 @@ def machines(options: RunningOptions, lines: Mapping[CellKey, Record]) -> Iterat
     """Give what makes the runners of a command. All runners of a cluster share one connection.
 
     Args:
-        options: of the command.
         lines: of the journal; they say how long checks take.
 
     Raises:

@@ -40,11 +40,7 @@ class Options(CorpusOptions, ResultsOptions):
 
 
 def run(options: Options) -> int:
-    """Select, query, render. Return the exit code.
-
-    Args:
-        options: of the command.
-    """
+    """Select, query, render. Return the exit code."""
     text, torch = select(options)
     known = load_known(options)
     return render(options, query(options, known, text, torch), known, torch)
@@ -52,9 +48,6 @@ def run(options: Options) -> int:
 
 def select(options: Options) -> tuple[str, str]:
     """Return the text, and the release that failed: the one named, else the one that the text tells.
-
-    Args:
-        options: of the command.
 
     Raises:
         InputError: the text cannot be read, or the release is none.
@@ -67,11 +60,7 @@ def select(options: Options) -> tuple[str, str]:
 
 
 def load_known(options: Options) -> KnownBugs:
-    """Return the documented bugs, by header and journal.
-
-    Args:
-        options: of the command.
-    """
+    """Return the documented bugs, by header and journal."""
     # Everything made here stays until the answer: collecting garbage meanwhile costs a fifth of the time.
     gc.disable()
     try:
@@ -84,7 +73,6 @@ def query(options: Options, known: KnownBugs, text: str, torch: str) -> list[Rec
     """Return the tracebacks of a text with the bugs that they may be.
 
     Args:
-        options: of the command.
         known: the documented bugs.
         text: of a log.
         torch: the release that failed; may be empty.
@@ -101,7 +89,6 @@ def render(options: Options, recognized: Sequence[Recognized], known: KnownBugs,
     """Print the matches of each traceback. Return the exit code.
 
     Args:
-        options: of the command.
         recognized: the tracebacks.
         known: the documented bugs.
         torch: the release that failed; may be empty.

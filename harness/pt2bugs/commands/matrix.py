@@ -56,11 +56,7 @@ class Options(ShownOptions):
 
 
 def run(options: Options) -> int:
-    """Select, query, render. Return the exit code.
-
-    Args:
-        options: of the command.
-    """
+    """Select, query, render. Return the exit code."""
     return render(options, query(options, *select_cases(options)))
 
 
@@ -82,7 +78,6 @@ def query(options: Options, corpus: Sequence[Case], cases: Sequence[Case]) -> Ma
     """Return the matrix of the selected cases.
 
     Args:
-        options: of the command.
         corpus: all cases.
         cases: the selected ones.
 
@@ -106,7 +101,6 @@ def render(options: Options, matrix: Matrix) -> int:
     """Print or draw the matrix. Return the exit code.
 
     Args:
-        options: of the command.
         matrix: to show.
     """
     releases = matrix.releases

@@ -44,19 +44,12 @@ class Options(CorpusOptions):
 
 
 def run(options: Options) -> int:
-    """Select, query, render. Return the exit code.
-
-    Args:
-        options: of the command.
-    """
+    """Select, query, render. Return the exit code."""
     return render(options, query(options, select(options)))
 
 
 def select(options: Options) -> list[Case]:
     """Return the corpus.
-
-    Args:
-        options: of the command.
 
     Raises:
         CaseError: a file breaks the contract.
@@ -68,7 +61,6 @@ def query(options: Options, corpus: Sequence[Case]) -> Merge:
     """Add the lines of the sources to the results, and derive the tables anew.
 
     Args:
-        options: of the command.
         corpus: all cases.
 
     Raises:
@@ -91,7 +83,6 @@ def render(options: Options, merged: Merge) -> int:
     """Print what was read and added, and where the sources disagree. Return the exit code.
 
     Args:
-        options: of the command.
         merged: the lines.
     """
     for conflict in merged.conflicts:

@@ -37,11 +37,7 @@ class Options:
 
 
 def run(options: Options) -> int:
-    """Query, render. Return the exit code.
-
-    Args:
-        options: of the command.
-    """
+    """Query, render. Return the exit code."""
     return render(query(options))
 
 
@@ -57,9 +53,6 @@ class NewCase:
 
 def query(options: Options) -> NewCase:
     """Return the case file of an issue and a script, and where it is to be.
-
-    Args:
-        options: of the command.
 
     Raises:
         InputError: the issue or the script is none, or the case is there already.

@@ -58,11 +58,7 @@ class Options(LinesOptions):
 
 
 def run(options: Options) -> int:
-    """Select, query, render. Return the exit code.
-
-    Args:
-        options: of the command.
-    """
+    """Select, query, render. Return the exit code."""
     corpus, cases = select_cases(options)
     return render(options, query(options, corpus, cases))
 
@@ -71,7 +67,6 @@ def query(options: Options, corpus: Sequence[Case], cases: Sequence[Case]) -> li
     """Return what changed in each release that was measured since the moment asked for.
 
     Args:
-        options: of the command.
         corpus: all cases.
         cases: the selected ones.
     """
@@ -85,7 +80,6 @@ def render(options: Options, told: Sequence[ReleaseNews]) -> int:
     """Print or write the news. Return the exit code.
 
     Args:
-        options: of the command.
         told: of each release.
     """
     if options.json:

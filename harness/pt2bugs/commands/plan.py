@@ -47,11 +47,7 @@ class Options(MatrixOptions):
 
 
 def run(options: Options) -> int:
-    """Plan, query, render; ``--update-durations`` writes the durations and ends. Return the exit code.
-
-    Args:
-        options: of the command.
-    """
+    """Plan, query, render; ``--update-durations`` writes the durations and ends. Return the exit code."""
     if options.update_durations:
         return update_durations(options)
     planned = plan(options)
@@ -69,9 +65,6 @@ class Planned:
 
 def plan(options: Options) -> Planned:
     """Return the work, divided.
-
-    Args:
-        options: of the command.
 
     Raises:
         InputError: bad usage; releases that do not exist; a damaged file of durations.
@@ -138,7 +131,6 @@ def query(options: Options, planned: Planned) -> list[Shard]:
     """Return the shards that have something to run: what the journal does not answer.
 
     Args:
-        options: of the command.
         planned: the work.
 
     Raises:
@@ -161,7 +153,6 @@ def render(options: Options, planned: Planned, shards: Sequence[Shard]) -> int:
     """Print the shards. Return the exit code.
 
     Args:
-        options: of the command.
         planned: all work that is meant.
         shards: those that have something to run.
     """
@@ -187,9 +178,6 @@ def render(options: Options, planned: Planned, shards: Sequence[Shard]) -> int:
 
 def update_durations(options: Options) -> int:
     """Write the file of durations anew from the journal. Return the exit code.
-
-    Args:
-        options: of the command.
 
     Raises:
         NothingSelected: the results have nothing of this corpus.

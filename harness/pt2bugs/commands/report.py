@@ -31,11 +31,7 @@ class Options(ShownOptions):
 
 
 def run(options: Options) -> int:
-    """Select, query, render. Return the exit code.
-
-    Args:
-        options: of the command.
-    """
+    """Select, query, render. Return the exit code."""
     corpus, cases = select_cases(options)
     return render(options, query(options, corpus, cases))
 
@@ -44,7 +40,6 @@ def query(options: Options, corpus: Sequence[Case], cases: Sequence[Case]) -> Si
     """Return what the pages show of the selected cases.
 
     Args:
-        options: of the command.
         corpus: all cases.
         cases: the selected ones.
 
@@ -65,7 +60,6 @@ def render(options: Options, site: Site) -> int:
     """Write the pages. Return the exit code.
 
     Args:
-        options: of the command.
         site: what they show.
     """
     page = options.output / "index.html"

@@ -94,11 +94,7 @@ class Options(MatrixOptions):
 
 
 def run(options: Options) -> int:
-    """Plan, measure, query, render. Return the exit code.
-
-    Args:
-        options: of the command.
-    """
+    """Plan, measure, query, render. Return the exit code."""
     planned = plan(options)
     if options.dry_run:
         return render_cost(options, planned)
@@ -133,9 +129,6 @@ class Answers:
 def plan(options: Options) -> Planned:
     """Return the cells to run: the selection, or the shard of it, but for what the journal answers.
 
-    Args:
-        options: of the command.
-
     Raises:
         InputError: an option is wrong.
         NothingSelected: the selection is empty.
@@ -160,7 +153,6 @@ def measure(options: Options, planned: Planned) -> None:
     """Run the work into the journal, and derive the tables.
 
     Args:
-        options: of the command.
         planned: the work. Where an environment fails, it says so afterwards.
     """
     how = replace(run_options(options), capability=options.capability)
@@ -193,7 +185,6 @@ def render(options: Options, planned: Planned, answers: Answers) -> int:
     """Print what is not as expected, what a CI wants to know, and the next step. Return the exit code.
 
     Args:
-        options: of the command.
         planned: what was meant.
         answers: what the journal says of it.
     """
@@ -222,7 +213,6 @@ def render_cost(options: Options, planned: Planned) -> int:
     """Print what the run would cost, instead of it. Return the exit code.
 
     Args:
-        options: of the command.
         planned: the work.
     """
     expected = cost(planned.work, open_store(options), planned.newest.lines(), run_options(options).jobs)

@@ -49,9 +49,6 @@ def select_cases(options: CaseOptions) -> tuple[list[Case], list[Case]]:
     A case that is selected by ``id::check`` has only the checks asked for. A file that is named on the command line
     belongs to the corpus, wherever it is.
 
-    Args:
-        options: of the command.
-
     Raises:
         CaseError: a file of the corpus breaks the contract.
         InputError: a word of the command line names no case, or a file that is none.
@@ -113,7 +110,6 @@ def cases_on(options: SelectionOptions, cases: Sequence[Case]) -> list[Case]:
     """Return the cases that have a cell on the devices and backends asked for, as `select_cells` has it.
 
     Args:
-        options: of the command.
         cases: to choose from.
 
     Raises:
@@ -160,7 +156,6 @@ def select_cells(options: SelectionOptions, cases: Sequence[Case]) -> list[Cell]
     """Return the cells of cases on the devices and backends asked for.
 
     Args:
-        options: of the command.
         cases: the selected ones.
 
     Raises:
@@ -192,7 +187,6 @@ def results_of(options: CaseOptions, backends: Sequence[str] = ()) -> Results:
     Another corpus, or a file from elsewhere, has its results here: they do not belong to the installed ones.
 
     Args:
-        options: of the command.
         backends: whose own folders are read, too.
     """
     named = options.results if isinstance(options, ResultsOptions) else None
@@ -205,7 +199,6 @@ def nothing_measured(options: LinesOptions, verb: str) -> NothingSelected:
     """Return the error of a command that finds no line of the selected cases.
 
     Args:
-        options: of the command.
         verb: what it would do with them.
     """
     return NothingSelected(f"nothing to {verb}: {results_of(options).folder} has no results of the selected cases")
@@ -215,7 +208,6 @@ def load_histories(options: LinesOptions, corpus: Sequence[Case], cases: Sequenc
     """Return what the results say of the corpus, and warn of selected cases that were edited since.
 
     Args:
-        options: of the command.
         corpus: all cases.
         cases: the selected ones.
 
@@ -270,7 +262,6 @@ def select_rows(options: ShownOptions, histories: Histories, cases: Sequence[Cas
     """Return the lines of the rows that have a verdict asked for in one of the releases asked for.
 
     Args:
-        options: of the command.
         histories: of the corpus.
         cases: the selected ones.
 
@@ -309,11 +300,7 @@ def shard_name(text: str) -> ShardName:
 
 
 def run_options(options: RunningOptions) -> RunOptions:
-    """Return how cells are run.
-
-    Args:
-        options: of the command.
-    """
+    """Return how cells are run."""
     from pt2bugs.run.plan import RunOptions
     from pt2bugs.run.runner import default_jobs
 
@@ -326,22 +313,14 @@ def run_options(options: RunningOptions) -> RunOptions:
 
 
 def package_sources(options: EnvironmentOptions) -> Sources:
-    """Return where packages come from.
-
-    Args:
-        options: of the command.
-    """
+    """Return where packages come from."""
     from pt2bugs.envs.sources import sources
 
     return sources(options.index, options.find_links, options.torch_backend)
 
 
 def open_store(options: EnvironmentOptions) -> Store:
-    """Return the environments, with the sources and the budget asked for.
-
-    Args:
-        options: of the command.
-    """
+    """Return the environments, with the sources and the budget asked for."""
     from pt2bugs.envs.store import Store
 
     return Store(package_sources(options), budget=options.budget)
@@ -351,7 +330,6 @@ def releases_for(options: EnvironmentOptions, specs: Sequence[str]) -> list[Rele
     """Return the releases that the values of ``--torch`` mean.
 
     Args:
-        options: of the command.
         specs: the values.
 
     Raises:
@@ -415,7 +393,6 @@ def environment_specs(options: EnvironmentOptions, backends: Sequence[str]) -> l
     """Return the kinds of environments that these backends, or without any the headers', need.
 
     Args:
-        options: of the command.
         backends: asked for.
 
     Raises:
@@ -443,7 +420,6 @@ def targets_for(options: EnvironmentOptions, releases: Sequence[Release], backen
     A backend asked for that needs packages, modules or settings has environments of its own, in the releases it is for.
 
     Args:
-        options: of the command.
         releases: of torch.
         backends: asked for.
 
@@ -470,7 +446,6 @@ def in_interpreter(options: BackendOptions, target: Target, backends: Sequence[s
     """Return the targets in an interpreter that exists; what a backend needs must be installed there.
 
     Args:
-        options: of the command.
         target: the interpreter.
         backends: asked for.
 
@@ -486,7 +461,6 @@ def without_release(options: BackendOptions, backends: Sequence[str]) -> Target:
     """Return a target without a release, for commands that compare releases of one kind of environment.
 
     Args:
-        options: of the command.
         backends: asked for.
 
     Raises:
@@ -541,7 +515,6 @@ class MatrixPlan:
         """Return the shards of it.
 
         Args:
-            options: of the command.
             shards: how many.
 
         Raises:
@@ -554,9 +527,6 @@ class MatrixPlan:
 
 def plan_matrix(options: MatrixOptions) -> MatrixPlan:
     """Return the cells in their environments that the selection and the releases of a command line mean.
-
-    Args:
-        options: of the command.
 
     Raises:
         InputError: bad usage; a case file that breaks the contract; releases that do not exist.
@@ -593,11 +563,7 @@ def on_this_machine(
 
 
 def durations_file(options: MatrixOptions) -> Path:
-    """Return the file named, else that of the results asked for, else that of the results here, or installed ones.
-
-    Args:
-        options: of the command.
-    """
+    """Return the file named, else that of the results asked for, else that of the results here, or installed ones."""
     from pt2bugs.run.shards import DURATIONS
 
     if options.durations is not None:
@@ -608,9 +574,6 @@ def durations_file(options: MatrixOptions) -> Path:
 
 def durations_for(options: MatrixOptions) -> Durations:
     """Return the committed durations.
-
-    Args:
-        options: of the command.
 
     Raises:
         InputError: a file that was named is not there, or the file is damaged.
