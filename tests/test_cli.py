@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pt2bugs
@@ -220,6 +221,24 @@ def test_ctrl_c_speaks_of_the_journal_where_there_is_one(
     monkeypatch.setattr(f"pt2bugs.commands.{command}.run", stop)
     assert main([command, "pytorch_1"]) == 130
     assert ("in the journal" in capsys.readouterr().err) is speaks
+
+
+def test_ctrl_c_inside_executed_text_is_handled_too(tmp_path: Path) -> None:
+    """As while Dask is imported; CPython would kill the process with SIGINT at exit (`run_eval_code_obj`)."""
+    program = """
+        import sys
+        from pt2bugs import cli
+
+        def interrupted(argv):
+            exec("raise KeyboardInterrupt")
+
+        cli._parse = interrupted
+        sys.exit(cli.main(["list"]))
+    """
+    (tmp_path / "interrupted.py").write_text(textwrap.dedent(program))
+    command = [sys.executable, "-m", "interrupted"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "pt2bugs: stopped\n")
 
 
 def test_a_command_that_does_not_exist(capsys: pytest.CaptureFixture[str]) -> None:

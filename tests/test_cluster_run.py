@@ -515,7 +515,7 @@ def test_ctrl_c_while_workers_start(project: Project, home: Path, seconds: float
     os.killpg(process.pid, signal.SIGINT)
     with process.stderr:
         lines = process.stderr.read().splitlines()
-    assert process.wait(60) == 130
+    assert process.wait(60) == 130, lines
     assert [line for line in lines if "stopped" in line] == lines[-1:]
     assert not [line for line in lines if "Traceback" in line or "Error" in line], lines
     _, alive = psutil.wait_procs(family, timeout=20)

@@ -103,6 +103,9 @@ def _run(argv: list[str]) -> int:
         except KeyboardInterrupt:
             kept = "; what had finished is in the journal, the same command goes on from there"
             say(f"pt2bugs: stopped{kept if argv[0] in MEASURING else ''}")
+            # Where it interrupted text in `exec`, such as a dataclass's while Dask is imported, CPython takes it for
+            # unhandled and kills the process with SIGINT at exit, whatever is returned. The next text resets that.
+            exec("")
             return 130
 
 
