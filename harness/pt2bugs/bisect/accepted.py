@@ -96,11 +96,16 @@ class Accepted:
             return False
 
     def has_ended(self, today: date) -> bool:
+        """Return whether the failure is no longer accepted.
+
+        Args:
+            today: the day on which that is asked.
+        """
         return self.until is not None and today > self.until
 
     @property
     def identity(self) -> str:
-        """What the failure looks like, on one line."""
+        """The documented identity and the message, on one line."""
         told = f"{self.bug.identity}: {self.message}" if self.message else self.bug.identity
         return f"{told} in {self.backend_frame}" if self.backend_frame else told
 

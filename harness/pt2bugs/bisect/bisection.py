@@ -48,6 +48,7 @@ class BisectedCheck:
 
     @property
     def is_flaky(self) -> bool:
+        """True if the case says so, or repeats disagreed in some release."""
         return self.cell.case.flaky or any(finding.is_flaky for finding in self.findings.values())
 
     def confidence(self, transition: Transition[str]) -> float | None:
@@ -75,18 +76,23 @@ class BisectedCheck:
         return needed - self.findings[clean_side(transition)].runs if needed <= MAX_RUNS else 0
 
     def is_sure(self, transition: Transition[str]) -> bool:
+        """Return whether a transition is certain: nothing unprobed inside it, and enough clean runs of a flaky check.
+
+        Args:
+            transition: of the search.
+        """
         confidence = self.confidence(transition)
         return not transition.unprobed and (confidence is None or confidence >= CONFIDENCE)
 
     @property
     def is_missed(self) -> bool:
-        """Whether the check is flaky and its documented bug was never seen, which need not mean a thing."""
+        """True if the check is flaky and its documented bug was never seen, which need not mean a thing."""
         documented = any(self.search.expected.get(release) for release in self.search.decided())
         return self.is_flaky and documented and not self._buggy
 
     @property
     def is_decided(self) -> bool:
-        """Whether the range is answered: something could be said, and every transition is sure."""
+        """True if the range is answered: something could be said, and every transition is sure."""
         return (
             bool(self.search.decided())
             and not self.is_missed
@@ -96,12 +102,17 @@ class BisectedCheck:
 
 
 def clean_side(transition: Transition[str]) -> str:
+    """Return the release beside a transition that does not have the bug.
+
+    Args:
+        transition: of a search.
+    """
     return transition.before if transition.introduced else transition.after
 
 
 @dataclass
 class Cost:
-    """What a bisection asked for: `visited` releases, of them `installed` anew; `cells` run.
+    """The work of a bisection: `visited` releases, of them `installed` anew; `cells` run.
 
     `alone` is how many environments the checks one by one would have asked for.
     """

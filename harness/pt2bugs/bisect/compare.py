@@ -19,7 +19,7 @@ from pt2bugs.results.history import CONFIDENCE, Finding, State, clean_confidence
 
 
 class Change(str, Enum):
-    """What becomes of a check, worst first."""
+    """The fate of a check, worst first."""
 
     BROKEN = "broken"
     DIFFERENT = "different failure"
@@ -32,8 +32,11 @@ class Change(str, Enum):
 
 
 class Health(str, Enum):
-    """What a release does with a check. Finer than `State`: a failure that is not the documented one says
-    nothing about the bug, but matters to who upgrades."""
+    """The behaviour of a check on a release.
+
+    Finer than `State`: a failure that is not the documented one says nothing about the bug, but matters to who
+    upgrades.
+    """
 
     GOOD = "good"
     BUG = "bug"
@@ -64,6 +67,7 @@ class Difference:
 
     @property
     def change(self) -> Change:
+        """The fate of the check."""
         return change_between(self.before, self.after)
 
     @property
@@ -84,6 +88,7 @@ class Difference:
         return f"{describe_finding(self.before)} -> {describe_finding(self.after)}"
 
     def as_dict(self) -> dict[str, Any]:
+        """Return it as `compare --json` has it."""
         return {
             "case": self.cell.case.id,
             "check": self.cell.check.name,
@@ -106,7 +111,7 @@ UNSURE_SHARE = 0.05
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a move from release `before` to `after` does to all checks.
+    """The changes of all checks between releases `before` and `after`.
 
     `entries` are failures that somebody accepted, each until its end date; `today` decides which have ended.
     """
@@ -189,7 +194,7 @@ class Comparison:
 
     @property
     def is_unanswered(self) -> bool:
-        """Whether it cannot say for so many checks that the rest means little."""
+        """True if it cannot say for so many checks that the rest means little."""
         unsure, there = self.unsure
         return unsure > UNSURE_SHARE * there or not there
 

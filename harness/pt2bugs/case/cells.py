@@ -26,7 +26,7 @@ class CellName(NamedTuple):
 
     @property
     def which_check(self) -> CheckName:
-        """What it shares with the cells of the same check on other devices and backends."""
+        """The check, whatever the device and the backend."""
         return CheckName(self.case, self.check)
 
 
@@ -41,7 +41,7 @@ class Cell:
 
     @property
     def key(self) -> CellName:
-        """What the cell is looked up by."""
+        """The name that tables and journals have for the cell."""
         return CellName(self.case.id, self.check.name, self.device, self.backend)
 
     @property

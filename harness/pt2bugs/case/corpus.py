@@ -123,7 +123,11 @@ class CorpusError(CaseError):
 
 
 def add_unique(cases: dict[str, Case], case: Case) -> None:
-    """Put `case` into `cases` by its id.
+    """Put a case into others by its id.
+
+    Args:
+        cases: those that are there, by id.
+        case: the new one.
 
     Raises:
         CaseError: another file has that id.
@@ -144,6 +148,11 @@ class Selection:
     labels: tuple[str, ...] = ()
 
     def matches(self, case: Case) -> bool:
+        """Return whether a case is meant.
+
+        Args:
+            case: any case.
+        """
         return (
             (not self.patterns or any(fnmatchcase(case.id, pattern) for pattern in self.patterns))
             and (not self.components or case.component in self.components)

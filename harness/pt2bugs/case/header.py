@@ -408,29 +408,61 @@ class HeaderTable:
         self._given = set(table)
 
     def note(self, key: str | None, text: str) -> None:
-        """Add a problem; it is on the line of `key`, or on that of the table."""
+        """Add a problem; it is on the line of `key`, or on that of the table.
+
+        Args:
+            key: the key that is wrong; None for the table as a whole.
+            text: says what is wrong.
+        """
         self._problems.append(Problem(self._lines.get(key or "", self.line), text))
 
     def __contains__(self, key: str) -> bool:
         return key in self._table
 
     def is_given(self, key: str) -> bool:
-        """Return whether the table has the key, with a right value or a wrong one."""
+        """Return whether the table has the key, with a right value or a wrong one.
+
+        Args:
+            key: any key.
+        """
         return key in self._given
 
     def get(self, key: str, default: Any) -> Any:
+        """Return the value of a key.
+
+        Args:
+            key: any key.
+            default: the answer where the table does not have it.
+        """
         return self._table.get(key, default)
 
     def text(self, key: str) -> str | None:
+        """Return a text, if there is one.
+
+        Args:
+            key: a key whose value is a text.
+        """
         value: str | None = self._table.get(key)
         return value
 
     def required(self, keys: Iterable[str]) -> None:
+        """Add a problem for each key that is absent or empty.
+
+        Args:
+            keys: those that the table needs.
+        """
         for key in keys:
             if not self._table.get(key) and (key not in self._given or key in self._table):
                 self.note(None, f"{self.name} needs {key!r}")
 
     def word(self, key: str, allowed: Sequence[str], default: str) -> str:
+        """Return a word of a vocabulary, or add a problem and return the default.
+
+        Args:
+            key: a key whose value is a word.
+            allowed: the vocabulary.
+            default: the answer where the table does not have it.
+        """
         value: str = self._table.get(key, default)
         if key in self._table and value not in allowed:
             hint = did_you_mean(value, allowed) or f": one of {', '.join(allowed)}"
@@ -439,6 +471,11 @@ class HeaderTable:
         return value
 
     def specifiers(self, key: str) -> SpecifierSet:
+        """Return the versions that a key names, all where it is absent; add a problem if it names none.
+
+        Args:
+            key: a key whose value is a PEP 440 specifier set.
+        """
         text = self._table.get(key, "")
         try:
             return _specifiers(text)
@@ -447,6 +484,12 @@ class HeaderTable:
             return SpecifierSet()
 
     def strings(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """Return a list of texts without repetitions, or add a problem and return the default.
+
+        Args:
+            key: a key whose value is a list.
+            default: the answer where the table does not have it.
+        """
         values = self._table.get(key, default)
         if not all(isinstance(value, str) and value and value.isprintable() for value in values):
             self.note(key, f"{key} must be a list of non-empty strings, not {shown(values)}")
@@ -454,12 +497,23 @@ class HeaderTable:
         return tuple(dict.fromkeys(values))
 
     def some_of(self, key: str, default: tuple[str, ...]) -> tuple[str, ...]:
+        """Return a list of texts as `strings` does, and add a problem if it is empty.
+
+        Args:
+            key: a key whose value is a list.
+            default: the answer where the table does not have it.
+        """
         values = self.strings(key, default)
         if not values:
             self.note(key, f"{key} must name at least one {key[:-1]}")
         return values or default
 
     def url(self, key: str) -> str:
+        """Return a web address, or add a problem; empty if there is none.
+
+        Args:
+            key: a key whose value is an address.
+        """
         value: str = self._table.get(key, "")
         if value and not re.fullmatch(r"https?://\S+", value):
             self.note(key, f"{key} must be a web address, not {shown(value)}")

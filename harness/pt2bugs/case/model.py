@@ -109,7 +109,7 @@ class Bug:
         return text
 
     def as_dict(self) -> dict[str, Any]:
-        """The entry for machines, without its line: `torch` and `outcome`, and of its other keys those that it has."""
+        """Return the entry for machines: `torch`, `outcome`, and of its other keys those that it has."""
         return {
             "torch": str(self.torch),
             "outcome": str(self.outcome),
@@ -176,7 +176,7 @@ class Case:
 
     @property
     def unmeasured(self) -> bool:
-        """Whether it waits for a machine with its device: no entry can say yet what the bug looks like there.
+        """True if it waits for a machine with its device: no entry can say yet what the bug looks like there.
 
         It is neither a guard nor counted among the bugs that were seen.
         """
@@ -191,7 +191,7 @@ class Case:
         return next(check for check in self.checks if check.name == name)
 
     def as_dict(self) -> dict[str, Any]:
-        """The case for machines (`pt2bugs list --json`)."""
+        """Return the case for machines (`pt2bugs list --json`)."""
         return {
             "case": self.id,
             "path": self.path.as_posix(),

@@ -41,7 +41,7 @@ def bounded(text: str, limit: int) -> str:
 
 @dataclass
 class Observation:
-    """What one run of one check showed.
+    """The outcome of one run of one check, and all that tells one failure from another.
 
     `error_type` is the dotted exception type (built-in ones bare), `frame` the innermost torch frame as
     ``torch/path.py:LINE function``, `frames` the next ones outwards (where the message is empty, those of the cause;
@@ -64,15 +64,25 @@ class Observation:
     output_tail: str = ""
 
     def present(self, hide: Callable[[str], str]) -> None:
-        """Make the texts fit to be kept: `hide` takes what belongs to this machine out, then they are cut."""
+        """Make the texts fit to be kept, and cut them.
+
+        Args:
+            hide: takes what belongs to this machine out of a text.
+        """
         self.message = bounded(hide(self.message), MESSAGE_LIMIT)
         self.output_tail = bounded(hide(self.output_tail)[-OUTPUT_LIMIT:], OUTPUT_LIMIT)
 
     def as_dict(self) -> dict[str, Any]:
+        """Return it as a line of the journal has it."""
         return {**vars(self), "outcome": str(self.outcome)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Observation:
+        """Return the observation of a line.
+
+        Args:
+            data: a line of the journal; keys that say nothing of it are left aside.
+        """
         kept = {key: data[key] for key in cls.__dataclass_fields__ if key in data}
         return cls(**{**kept, "outcome": Outcome(data["outcome"])})
 

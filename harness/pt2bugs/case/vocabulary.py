@@ -68,7 +68,7 @@ PARAMETERS = ("device", "backend")
 
 
 class Outcome(str, Enum):
-    """What was seen when a check ran."""
+    """The outcome of a cell."""
 
     PASS = "pass"
     WRONG = "wrong"  # the check's own oracle failed

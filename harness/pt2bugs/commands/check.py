@@ -92,10 +92,9 @@ def query(options: Options, selected: Selected) -> Iterator[tuple[Case, list[Fin
     Args:
         selected: the cases.
     """
-    everything = selected.histories.lines()
-    failures = failures_seen(selected.corpus, everything)
+    failures = failures_seen(selected.histories.rows())
     # A good case is one on all its devices and backends.
-    lines = select_lines(replace(options, device=(), backend=()), everything, selected.cases)
+    lines = select_lines(replace(options, device=(), backend=()), selected.histories.lines(), selected.cases)
     with nullcontext() if options.no_run else closing(Prober()) as prober:
         for case in selected.cases:
             records = [record for key, record in lines.items() if key.case == case.id and is_own(record, case)]
@@ -139,9 +138,9 @@ def render(options: Options, selected: Selected, judged: Iterable[tuple[Case, li
 
 def _tell_duplicates(selected: Selected) -> None:
     """Name the cases that may be the same bug as a selected one."""
-    sightings = sightings_of(selected.corpus, selected.histories.lines())
+    sightings = sightings_of(selected.histories.rows())
     for case in selected.cases:
-        if duplicates := possible_duplicates(case, selected.corpus, sightings):
+        if duplicates := possible_duplicates(case, sightings):
             names = ", ".join(f"{other.id} ({other.title})" for other in duplicates)
             say(f"{case.id}: fails on the same releases with the same symptom as {names}")
             say("  if they are one bug, name the other in same-fix")

@@ -70,6 +70,7 @@ class Seen:
 
     @property
     def releases(self) -> list[str]:
+        """The releases with an answer, in version order."""
         return sorted(self.identities, key=version_key)
 
 

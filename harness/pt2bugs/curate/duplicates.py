@@ -2,64 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pt2bugs.case.model import Case
-from pt2bugs.case.vocabulary import Verdict
-from pt2bugs.results.journal import Record
-from pt2bugs.results.matrix import CellKey, is_own, public_or_empty
-
-_ANSWERS = (Verdict.XFAIL, Verdict.PASS, Verdict.XPASS)
+from pt2bugs.results.history import History, State
 
 
 @dataclass
 class Sightings:
-    """The releases on which a case was seen to fail as documented, and to pass."""
+    """The releases on which some check of a case shows its bug, and those on which some check does not."""
 
+    case: Case
     fails: set[str] = field(default_factory=set)
     passes: set[str] = field(default_factory=set)
 
 
-def sightings_of(corpus: Sequence[Case], lines: Mapping[CellKey, Record]) -> dict[str, Sightings]:
-    """Return what was seen of each case that has entries, by its id.
+def sightings_of(rows: Iterable[History]) -> dict[str, Sightings]:
+    """Return the sightings of each case that has entries, by its id.
 
     Args:
-        corpus: the cases.
-        lines: the newest lines of the journal.
+        rows: the histories of the corpus.
     """
-    cases = {case.id: case for case in corpus if case.bugs}
-    sightings = {name: Sightings() for name in cases}
-    for key, record in lines.items():
-        verdict = Verdict(record["verdict"])
-        if verdict in _ANSWERS and key.case in cases and is_own(record, cases[key.case]):
-            seen = sightings[key.case]
-            (seen.fails if verdict is Verdict.XFAIL else seen.passes).add(public_or_empty(record["torch"]))
+    sightings: dict[str, Sightings] = {}
+    for row in rows:
+        case = row.cell.case
+        if case.bugs and row.cell.backend in case.backends:
+            seen = sightings.setdefault(case.id, Sightings(case))
+            seen.fails.update(row.showing(State.BUG))
+            seen.passes.update(row.showing(State.NO_BUG))
     return sightings
 
 
-def possible_duplicates(case: Case, corpus: Sequence[Case], sightings: Mapping[str, Sightings]) -> list[Case]:
+def possible_duplicates(case: Case, sightings: Mapping[str, Sightings]) -> list[Case]:
     """Return the cases with the symptom of this one that fail on the very same releases.
 
     There are none where it fails on every release, as many bugs do, and none that a `same-fix` ties to it already.
 
     Args:
         case: the case.
-        corpus: all cases.
-        sightings: what was seen of them.
+        sightings: of the whole corpus.
     """
-    own = sightings.get(case.id, Sightings())
+    own = sightings.get(case.id, Sightings(case))
     if not own.fails or not own.passes - own.fails:
         return []
     duplicates = []
-    for other in corpus:
-        if other.id not in sightings or other.symptom != case.symptom or is_related(case, other):
+    for seen in sightings.values():
+        if seen.case.symptom != case.symptom or is_related(case, seen.case):
             continue
-        seen = sightings[other.id]
         shared = (seen.fails | seen.passes) & (own.fails | own.passes)
         has_both = bool(seen.fails & shared) and bool(shared - seen.fails)
         if has_both and seen.fails & shared == own.fails & shared:
-            duplicates.append(other)
+            duplicates.append(seen.case)
     return duplicates
 
 

@@ -422,9 +422,11 @@ class Prober:
 
     @property
     def torch(self) -> str:
+        """The release that the cases run on."""
         return public(self.facts.torch)
 
     def close(self) -> None:
+        """End the engine."""
         self._worker.close()
         self.engine.close()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from pt2bugs.case.failure import documents
@@ -17,8 +17,7 @@ from pt2bugs.case.model import Bug, Case
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.patterns import PatternTimeout
 from pt2bugs.case.vocabulary import Outcome, Verdict
-from pt2bugs.results.journal import Record
-from pt2bugs.results.matrix import CellKey, is_own
+from pt2bugs.results.history import History
 
 _DIFFERENCES = (
     "Tensor-likes are not close!\n\nMismatched elements: 1009 / 3011 (33.5%)\n"
@@ -218,19 +217,20 @@ def _stack(case: Case) -> str:
     return "\n".join([*head, generated, *frames[1:], *own, ""])
 
 
-def failures_seen(corpus: Iterable[Case], lines: Mapping[CellKey, Record]) -> dict[FailureKind, list[Foreign]]:
+def failures_seen(rows: Iterable[History]) -> dict[FailureKind, list[Foreign]]:
     """Return the documented failures that the journal holds, each once, by outcome and exception type.
 
     Args:
-        corpus: the cases.
-        lines: the newest lines of the journal.
+        rows: the histories of the corpus.
     """
-    cases = {case.id: case for case in corpus}
     failures: dict[tuple[str, ...], Foreign] = {}
-    for key, record in lines.items():
-        if record["verdict"] == Verdict.XFAIL and key.case in cases and is_own(record, cases[key.case]):
-            seen = Observation.from_dict(record)
-            failures.setdefault((key.case, seen.message, seen.all_frames, seen.output_tail), (key.case, seen))
+    for row in rows:
+        name = row.cell.case.id
+        findings = row.findings.values() if row.cell.backend in row.cell.case.backends else ()
+        for record in (record for finding in findings for record in (finding.record, *finding.others)):
+            if record["verdict"] == Verdict.XFAIL:
+                seen = Observation.from_dict(record)
+                failures.setdefault((name, seen.message, seen.all_frames, seen.output_tail), (name, seen))
     kinds: dict[FailureKind, list[Foreign]] = {}
     for name, seen in failures.values():
         kinds.setdefault((seen.outcome, seen.error_type), []).append((name, seen))

@@ -71,7 +71,7 @@ class Bug:
 
     @cached_property
     def ties(self) -> set[str]:
-        """What two bugs must not share if they are to stand on two sides of a split."""
+        """The facts that two bugs must not share if they are to stand on two sides of a split."""
         tried = self.isolation is not None and self.isolation["evidence"] in ("patch", "proved")
         return {
             *(f"issue {case.issue}" for case in self.cases if case.issue),

@@ -78,12 +78,21 @@ _FAILED = frozenset(str(outcome) for outcome in FAILURES)
 
 
 def torch_frame_of(frame: str) -> TorchFrame | None:
-    """Return a frame that the journal has, without its line; None for a text that is none."""
+    """Return a frame that the journal has, without its line; None for a text that is none.
+
+    Args:
+        frame: as the journal writes it, ``torch/path.py:LINE function``.
+    """
     parts = _TORCH_FRAME.match(frame)
     return (parts["file"], parts["function"].rpartition(".")[2]) if parts else None
 
 
 def torch_frames_of(frames: Iterable[str]) -> tuple[TorchFrame, ...]:
+    """Return the torch frames among some frames, without their lines.
+
+    Args:
+        frames: as the journal writes them.
+    """
     return tuple(parts for frame in frames if (parts := torch_frame_of(frame)) is not None)
 
 
@@ -113,6 +122,7 @@ class KnownBug:
 
     @property
     def all_signatures(self) -> list[Signature]:
+        """Every way in which the bug was seen to fail."""
         return [signature for of_entry in self.signatures.values() for signature in of_entry]
 
 
@@ -128,10 +138,12 @@ class Match:
 
     @property
     def case(self) -> Case:
+        """The case that it is."""
         return self.known.case
 
     @property
     def is_known(self) -> bool:
+        """True if the documented identity fits."""
         return self.kind == IDENTITY
 
 
@@ -144,6 +156,7 @@ class Recognized:
 
     @property
     def is_known(self) -> bool:
+        """True if any match is known."""
         return any(match.is_known for match in self.matches)
 
 
@@ -221,7 +234,11 @@ class KnownBugs:
         ]
 
     def life(self, case: Case) -> Life:
-        """Return where a bug begins and ends: as measured, else by its header."""
+        """Return where a bug begins and ends: as measured, else by its header.
+
+        Args:
+            case: one of the corpus.
+        """
         if case.id not in self._lives:
             self._lives[case.id] = _measured(case, self._history(case)) or _documented(case)
         return self._lives[case.id]
@@ -248,7 +265,11 @@ class KnownBugs:
         }
 
     def add(self, record: Record) -> None:
-        """Take a line of the journal into account, if it shows a documented bug."""
+        """Take a line of the journal into account, if it shows a documented bug.
+
+        Args:
+            record: a line of the journal.
+        """
         documented = self.documented(record)
         if documented is not None:
             bug, signature = documented
@@ -259,6 +280,9 @@ class KnownBugs:
         """Return the entry whose identity a line shows, and its signature; None if it shows no documented bug.
 
         Lines of an earlier version of the program count too: the failure is the bug's all the same.
+
+        Args:
+            record: a line of the journal.
         """
         if record["outcome"] not in _FAILED or (known := self.bugs.get(record["case"])) is None:
             return None
@@ -319,16 +343,25 @@ class KnownBugs:
 
     @property
     def weights(self) -> Weights:
+        """The weights of the words of all known bugs."""
         self._count()
         return self._weights
 
     def is_telling(self, torch_frames: tuple[TorchFrame, ...]) -> bool:
-        """Return whether these innermost frames are those of one bug alone, as far as the journal knows."""
+        """Return whether these innermost frames are those of one bug alone, as far as the journal knows.
+
+        Args:
+            torch_frames: the innermost frames of a failure.
+        """
         self._count()
         return len(self._groups_at.get(torch_frames, ())) == 1
 
     def owners_of(self, code: str) -> list[str]:
-        """Return the cases whose program has this line of source."""
+        """Return the cases whose program has this line of source.
+
+        Args:
+            code: a line of source, as a traceback shows it.
+        """
         if self._programs is None:
             self._programs = {
                 id_: "\n".join(line.strip() for line in known.case.path.read_text("utf-8", "replace").splitlines())
@@ -366,7 +399,11 @@ class Matcher:
         self._answers: dict[tuple[tuple[Raised, ...], str, str], list[Match]] = {}
 
     def match(self, traceback: Traceback) -> list[Match]:
-        """Return the known bugs that a traceback may be, best first."""
+        """Return the known bugs that a traceback may be, best first.
+
+        Args:
+            traceback: of the text.
+        """
         key = (traceback.chain, traceback.signal, traceback.before[-_COMPARED_OUTPUT:])
         if key not in self._answers:
             self._answers[key] = self._matches(traceback)
@@ -545,7 +582,11 @@ class Matcher:
 
 
 def is_refusal(bug: Bug) -> bool:
-    """Return whether torch says this on purpose to whoever made a mistake; to a backend, a correct program led."""
+    """Return whether torch says this on purpose to whoever made a mistake; to a backend, a correct program led.
+
+    Args:
+        bug: an entry of a header.
+    """
     name = (bug.error or "").rpartition(".")[2]
     return name not in _OF_A_BACKEND and (name == "UserError" or bool(bug.match and is_mistake(bug.match)))
 
@@ -635,7 +676,13 @@ def _may_fail(line: bytes) -> bool:
 
 
 def advice(match: Match, life: Life, torch: str = "") -> str:
-    """Return what to do, in a sentence or two; what fits comes first, which tells several matches apart."""
+    """Return what to do, in a sentence or two; what fits comes first, which tells several matches apart.
+
+    Args:
+        match: the case that the failure may be.
+        life: where its bug begins and ends.
+        torch: the release that failed; empty if it is not known.
+    """
     parts = [f"fits: {match.why}"]
     if "by-design" in match.case.labels:
         parts.append("torch means it so: see the issue")

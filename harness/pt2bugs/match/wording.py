@@ -49,7 +49,11 @@ _PARTS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{[^}]*\}|(?<!\w)(?P<number
 
 
 def any_numbers(pattern: str) -> str:
-    """Return the pattern with any number where it has one: sizes and versions are the program's."""
+    """Return the pattern with any number where it has one: sizes and versions are the program's.
+
+    Args:
+        pattern: a regular expression.
+    """
     return _PARTS.sub(lambda part: r"\d+" if part["number"] else part[0], pattern)
 
 
@@ -68,18 +72,30 @@ def _fits_any(pattern: str, kind: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_mistake(pattern: str) -> bool:
-    """Return whether a pattern fits what torch or Python says on purpose to whoever made a mistake, numbers aside."""
+    """Return whether a pattern fits what torch or Python says on purpose to whoever made a mistake, numbers aside.
+
+    Args:
+        pattern: of a header.
+    """
     return _fits_any(pattern, "mistake")
 
 
 @lru_cache(maxsize=4096)
 def is_ordinary(pattern: str) -> bool:
-    """Return whether a pattern says too little by itself: it fits a mistake, or what many bugs say."""
+    """Return whether a pattern says too little by itself: it fits a mistake, or what many bugs say.
+
+    Args:
+        pattern: of a header.
+    """
     return is_mistake(pattern) or _fits_any(pattern, "shared")
 
 
 def own_message(message: str) -> str:
-    """Return a message without the lines of a comparison, of the user's program, of general advice."""
+    """Return a message without the lines of a comparison, of the user's program, of general advice.
+
+    Args:
+        message: of an exception.
+    """
     for pattern in (_USER_CODE, _COMPARISON, _HINTS):
         message = pattern.sub("", message)
     return message.strip()
@@ -99,7 +115,11 @@ Words = frozenset[str]
 
 @lru_cache(maxsize=65536)
 def words_of(message: str) -> Words:
-    """Return the words of a message, without what varies from program to program."""
+    """Return the words of a message, without what varies from program to program.
+
+    Args:
+        message: of an exception.
+    """
     return frozenset(_WORD.findall(_VARIES.sub(" # ", own_message(message))))
 
 
@@ -122,13 +142,22 @@ class Weights:
         self._totals: dict[Words, float] = {}
 
     def total(self, words: Words) -> float:
-        """Return the weight of all the words; an unknown one tells as much as one of a single bug."""
+        """Return the weight of all the words; an unknown one tells as much as one of a single bug.
+
+        Args:
+            words: of a message.
+        """
         if words not in self._totals:
             self._totals[words] = sum(self._weights.get(word, self._unknown) for word in words)
         return self._totals[words]
 
     def likeness(self, words: Words, other: Words) -> float:
-        """Return how alike two messages are: from 0 (no word in common, or none at all) to 1 (the same words)."""
+        """Return how alike two messages are: from 0 (no word in common, or none at all) to 1 (the same words).
+
+        Args:
+            words: of a message.
+            other: those of another.
+        """
         common = words & other
         if len(common) == len(words) == len(other):
             return 1.0 if words else 0.0

@@ -79,7 +79,11 @@ PARTS = 6
 
 
 def open_chart(trends: Trends) -> Markup:
-    """Return the number of bugs that each release has, by component."""
+    """Return the number of bugs that each release has, by component.
+
+    Args:
+        trends: of the corpus.
+    """
     names, others = trends.components[:PARTS], trends.components[PARTS:]
     parts = [(name, f"part-{at}", {name}) for at, name in enumerate(names)]
     parts += [("others", "part-rest", set(others))] if others else []
@@ -95,7 +99,11 @@ def open_chart(trends: Trends) -> Markup:
 
 
 def changes_chart(trends: Trends) -> Markup:
-    """Return the numbers of bugs that each release introduced and fixed; the first has none before it to compare."""
+    """Return the numbers of bugs that each release introduced and fixed; the first has none before it to compare.
+
+    Args:
+        trends: of the corpus.
+    """
     releases = trends.releases[1:]
     series = [
         Series("fixed", "pass", [len(trends.fixed_in(release)) for release in releases]),
@@ -105,7 +113,11 @@ def changes_chart(trends: Trends) -> Markup:
 
 
 def lengths_chart(trends: Trends) -> Markup:
-    """Return how many bugs lived over how many releases."""
+    """Return how many bugs lived over how many releases.
+
+    Args:
+        trends: of the corpus.
+    """
     lengths = trends.lengths()
     series = [
         Series("fixed", "pass", [ended for _, ended, _ in lengths]),
@@ -115,6 +127,10 @@ def lengths_chart(trends: Trends) -> Markup:
 
 
 def chart_parts(trends: Trends) -> list[tuple[str, str]]:
-    """Return name and class of each part of `open_chart`."""
+    """Return name and class of each part of `open_chart`.
+
+    Args:
+        trends: of the corpus.
+    """
     names = [(name, f"part-{at}") for at, name in enumerate(trends.components[:PARTS])]
     return [*names, *([("others", "part-rest")] if trends.components[PARTS:] else [])]

@@ -133,6 +133,7 @@ class Census:
 
     @cached_property
     def guards(self) -> list[Case]:
+        """Cases that are expected to pass everywhere."""
         return [case for case in self.cases if case.guard]
 
     @cached_property
@@ -142,6 +143,7 @@ class Census:
 
     @cached_property
     def also_cuda(self) -> list[Case]:
+        """Cases for the CPU that run on CUDA, too."""
         return [case for case in self.cases if {"cpu", "cuda"} <= set(case.devices)]
 
     @cached_property

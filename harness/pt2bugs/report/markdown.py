@@ -64,7 +64,11 @@ def link(text: str, address: str) -> str:
 
 
 def case_link(case: Case) -> str:
-    """Return a case's id as a link to its issue."""
+    """Return a case's id as a link to its issue.
+
+    Args:
+        case: any case.
+    """
     return link(case.id, case.issue)
 
 

@@ -31,10 +31,12 @@ class Step:
 
     @cached_property
     def difference(self) -> Difference:
+        """The findings of both releases."""
         return Difference(self.history.cell, self.history.finding(self.before), self.history.finding(self.after))
 
     @property
     def change(self) -> Change:
+        """The fate of the check between them."""
         return self.difference.change
 
     @property

@@ -56,6 +56,7 @@ class Site:
 
     @cached_property
     def newest_first(self) -> list[str]:
+        """The releases, the newest first."""
         return self.releases[::-1]
 
     @cached_property
@@ -70,6 +71,7 @@ class Site:
 
     @cached_property
     def trends(self) -> Trends:
+        """The numbers of bugs over the releases."""
         return Trends.of(self.histories, self.releases)
 
     @cached_property
@@ -257,17 +259,29 @@ class BackendRow:
 
 
 def backend_href(backend: MeasuredBackend) -> str:
-    """Return the address of the page of a backend, from the top of the site."""
+    """Return the address of the page of a backend, from the top of the site.
+
+    Args:
+        backend: a measured backend.
+    """
     return f"backend/{quote(backend_folder(backend.name))}.html"
 
 
 def answer_anchor(answer: Answer) -> str:
-    """Return the name of an answer within the page of its backend."""
+    """Return the name of an answer within the page of its backend.
+
+    Args:
+        answer: of a backend.
+    """
     return re.sub(r"[^\w.+-]", "_", f"{answer.cell.case.id}-{answer.cell.check.name}-{answer.cell.device}")
 
 
 def backend_command(backend: MeasuredBackend) -> str:
-    """Return the command that measures a backend again."""
+    """Return the command that measures a backend again.
+
+    Args:
+        backend: a measured backend.
+    """
     known = backend.known
     own = [] if known and set(backend.extras) <= {known.extra, *known.packages} else backend.extras
     packages = [word for extra in own for word in ("--with", extra.partition("@")[0])]
@@ -298,18 +312,30 @@ def _changes(findings: Sequence[Finding | None]) -> tuple[list[int], list[list[i
 
 
 def label(history: History) -> str:
-    """Return the name of a row."""
+    """Return the name of a row.
+
+    Args:
+        history: the row.
+    """
     extras = f" +{history.extras}" if history.extras else ""
     return f"{history.cell.case.id}::{history.cell.name}{extras}"
 
 
 def case_href(case: Case) -> str:
-    """Return the address of the page of a case, from the top of the site."""
+    """Return the address of the page of a case, from the top of the site.
+
+    Args:
+        case: any case.
+    """
     return f"case/{quote(case.id)}.html"
 
 
 def shown_path(case: Case) -> str:
-    """Return the path of a case as in its corpus; no path of this machine."""
+    """Return the path of a case as in its corpus; no path of this machine.
+
+    Args:
+        case: any case.
+    """
     return case.path.name if case.path.is_absolute() else case.path.as_posix()
 
 
@@ -324,7 +350,12 @@ def short_address(address: str) -> str:
 
 
 def reason(case: Case, record: Record) -> str:
-    """Return why a line has its verdict, by today's header; empty where the verdict says it all."""
+    """Return why a line has its verdict, by today's header; empty where the verdict says it all.
+
+    Args:
+        case: the case of the line.
+        record: a line of the journal.
+    """
     if record["verdict"] not in (Verdict.FAIL, Verdict.XPASS) or not record["torch"]:
         return ""
     where = Where(public(record["torch"]), record["python"], record["device"], record["backend"])
@@ -333,17 +364,33 @@ def reason(case: Case, record: Record) -> str:
 
 
 def reproduce(history: History, release: str) -> str:
-    """Return the command that runs a cell again."""
+    """Return the command that runs a cell again.
+
+    Args:
+        history: the row.
+        release: one that was measured.
+    """
     return reproduce_cell(history.cell, release, history.findings[release].record["extras"])
 
 
 def reproduce_cell(cell: Cell, release: str, extras: Iterable[str]) -> str:
-    """Return the command that runs a cell again in an environment with some extras."""
+    """Return the command that runs a cell again in an environment with some extras.
+
+    Args:
+        cell: the cell.
+        release: a public version.
+        extras: what was installed beside torch.
+    """
     return shlex.join([*reproduction(cell.key, release, extras), "--rerun"])
 
 
 def commits_between(history: History, transition: Transition[str]) -> str:
-    """Return the address of PyTorch's commits between both sides; empty if they are not known."""
+    """Return the address of PyTorch's commits between both sides; empty if they are not known.
+
+    Args:
+        history: the row.
+        transition: one of its transitions.
+    """
     before, after = (history.findings[side].record["torch_git"] for side in (transition.before, transition.after))
     if not (_COMMIT.fullmatch(before) and _COMMIT.fullmatch(after)):
         return ""
@@ -351,12 +398,20 @@ def commits_between(history: History, transition: Transition[str]) -> str:
 
 
 def aria(finding: Finding | None) -> str:
-    """Return the verdict of a cell in words."""
+    """Return the verdict of a cell in words.
+
+    Args:
+        finding: of a release; None if it was not measured.
+    """
     return finding.value.replace(":", " ") if finding else "not run"
 
 
 def search_text(history: History) -> str:
-    """Return the text that a search looks into, in lower case: the explanation of the case and all failures."""
+    """Return the text that a search looks into, in lower case: the explanation of the case and all failures.
+
+    Args:
+        history: the row.
+    """
     records = [finding.record for finding in history.findings.values()]
     parts = [history.cell.case.doc]
     parts += [
@@ -381,12 +436,17 @@ class Stretch:
 
     @property
     def span(self) -> str:
+        """The releases in words."""
         first, last = self.releases[-1], self.releases[0]
         return last if first == last else f"{first} to {last}"
 
 
 def stretches(history: History) -> list[Stretch]:
-    """Return the results of a row, the newest first; equal neighbours are one stretch."""
+    """Return the results of a row, the newest first; equal neighbours are one stretch.
+
+    Args:
+        history: the row.
+    """
     runs: list[Stretch] = []
     for release in reversed(history.releases):
         finding = history.findings[release]
@@ -408,7 +468,11 @@ def _shown_alike(record: Record) -> tuple[str, ...]:
 
 
 def reflowed(text: str) -> str:
-    """Return text with the lines of a paragraph joined; blank lines, indented lines and list items stay."""
+    """Return text with the lines of a paragraph joined; blank lines, indented lines and list items stay.
+
+    Args:
+        text: of a docstring.
+    """
     flowed: list[str] = []
     joins = False
     for line in text.splitlines():

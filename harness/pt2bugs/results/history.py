@@ -48,7 +48,7 @@ CONFIDENCE = 0.95
 
 
 class State(str, Enum):
-    """What a release says about a check."""
+    """The answer of a release about a check."""
 
     BUG = "bug"
     NO_BUG = "no bug"
@@ -235,7 +235,7 @@ class History:
 
     @property
     def row(self) -> MatrixRow:
-        """What names it in the matrix."""
+        """The name of the row in the matrix."""
         return MatrixRow(*self.cell.key, self.extras)
 
     @property

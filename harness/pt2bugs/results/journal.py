@@ -107,7 +107,7 @@ KEYS = tuple(key for key in Record.__annotations__ if key not in OPTIONAL_KEYS)
 
 
 class Facts(Protocol):
-    """What a line says of an environment; empty where that is not known. The engine's `EnvironmentFacts` are such."""
+    """The facts of an environment, as the engine's `EnvironmentFacts` has them; empty where one is not known."""
 
     @property
     def torch(self) -> str: ...
@@ -240,6 +240,9 @@ class JournalWriter:
     def append(self, record: Record) -> None:
         """Write one line and hand it to the system before returning.
 
+        Args:
+            record: the line.
+
         Raises:
             JournalError: it could not be written; the file is as it was.
         """
@@ -306,6 +309,7 @@ class JournalWriter:
             raise
 
     def close(self) -> None:
+        """Close the file."""
         os.close(self._fd)
 
 

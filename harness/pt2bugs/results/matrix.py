@@ -35,6 +35,7 @@ class MatrixRow(NamedTuple):
 
     @property
     def cell(self) -> CellName:
+        """The cell, whatever the environment."""
         return CellName(*self[:4])
 
 
@@ -374,6 +375,10 @@ class Results:
     def read(self, consumers: Iterable[Consumer], warn: Warn) -> None:
         """Hand every line of the journal to every consumer.
 
+        Args:
+            consumers: take the lines.
+            warn: takes what is wrong with a line.
+
         Raises:
             JournalError: a journal cannot be read, or is of a newer schema.
         """
@@ -398,6 +403,9 @@ class Results:
 
     def derive(self, newest: NewestLines) -> None:
         """Write `cells.csv` and `matrix.csv` anew, each whole or not at all.
+
+        Args:
+            newest: the newest lines of the corpus.
 
         Raises:
             FileError: a table cannot be written; the one that was there stays.

@@ -31,6 +31,7 @@ class Disagreement:
 
     @property
     def text(self) -> str:
+        """One line: the cell, and each answer with its source."""
         key = self.key
         told = "; ".join(f"{_seen(record)} (run {record['run_id']}, {name})" for name, record in self.answers)
         return f"{key.case}::{key.check}[{key.device}-{key.backend}] on torch {key.torch}: {told}; the last one counts"
@@ -38,7 +39,7 @@ class Disagreement:
 
 @dataclass
 class Merge:
-    """What a merge found. `conflicts` are different lines that claim to be the same run of the same cell."""
+    """The counts of a merge. `conflicts` are different lines that claim to be the same run of the same cell."""
 
     read: int = 0
     added: int = 0
@@ -54,6 +55,12 @@ def merge(sources: Sequence[Path], output: Path, route: Route, warn: Warn) -> Me
 
     Everything is read before anything is written. Each file is then written whole or not at all, with the lines that
     were there first; what a stop leaves undone, the same merge does.
+
+    Args:
+        sources: results folders or journals.
+        output: the results folder.
+        route: says to which journal a line belongs.
+        warn: takes what is wrong with a line.
 
     Raises:
         InputError: a source does not exist, or has a line of a newer schema; the output cannot be written.

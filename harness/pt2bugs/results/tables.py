@@ -83,7 +83,11 @@ def matrix_table(cells: pd.DataFrame, cases: Iterable[Case]) -> pd.DataFrame:
 
 
 def write_csv(table: pd.DataFrame, path: Path) -> None:
-    """Write beside and rename, so that a reader sees the old table or the new one.
+    """Write a table beside its place and rename it, so that a reader sees the old one or the new one.
+
+    Args:
+        table: any.
+        path: of the file.
 
     Raises:
         FileError: it cannot be written.

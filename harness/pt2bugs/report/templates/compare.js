@@ -17,7 +17,7 @@ function breakable(text) {
   return parts.flatMap((part, at) => (at ? [document.createElement("wbr"), part] : [part]));
 }
 
-function section(change, found) {
+function section(change, checks) {
   const head = make("tr");
   for (const title of ["check", "before", "after"]) {
     const cell = make("th", title);
@@ -25,7 +25,7 @@ function section(change, found) {
     head.append(cell);
   }
   const columns = make("colgroup", "", make("col"), make("col"), make("col"));
-  const lines = found.map(({ check, before, after }) => {
+  const lines = checks.map(({ check, before, after }) => {
     const link = make("a", check.title);
     link.href = check.href;
     const cells = [make("td", "", link, make("small", "", ...breakable(check.name))), make("td", "", ...breakable(before)),
@@ -39,7 +39,7 @@ function section(change, found) {
   const scroll = make("div", "", table);
   scroll.className = "scroll short";
   scroll.tabIndex = 0;
-  const element = make("details", "", make("summary", `${change} (${found.length})`), scroll);
+  const element = make("details", "", make("summary", `${change} (${checks.length})`), scroll);
   element.className = `change is-${change.replaceAll(" ", "-")}`;
   element.dataset.change = change;
   element.open = !data.quiet.includes(change);
@@ -54,10 +54,10 @@ function show() {
     const [before, after] = [from, to].map((at) => data.texts[check.seen[at]]);
     groups.get(data.names[check.changes[check.kinds[from]][check.kinds[to]]]).push({ check, before, after });
   }
-  const filled = [...groups].filter(([, found]) => found.length);
-  const counts = filled.map(([change, found]) => `${found.length} ${change}`).join(", ");
+  const filled = [...groups].filter(([, checks]) => checks.length);
+  const counts = filled.map(([change, checks]) => `${checks.length} ${change}`).join(", ");
   document.getElementById("shown").textContent = `torch ${a} to ${b}, ${data.checks.length} checks: ${counts}`;
-  document.getElementById("changes").replaceChildren(...filled.map(([change, found]) => section(change, found)));
+  document.getElementById("changes").replaceChildren(...filled.map(([change, checks]) => section(change, checks)));
   document.querySelector("#again code").textContent = `pt2bugs compare ${a} ${b} --offline`;
   history.replaceState(null, "", `?${new URLSearchParams({ a, b })}`);
 }

@@ -59,13 +59,13 @@ function count(shown) {
   for (const row of table.tFoot.querySelectorAll("[data-count]")) {
     const verdict = row.dataset.count;
     releases.forEach((_, column) => {
-      const found = shown.filter((one) => verdict === "all" || one.verdicts[column] === verdict).length;
-      row.cells[column + 1].textContent = found;
-      totals.set(verdict, (totals.get(verdict) ?? 0) + found);
+      const number = shown.filter((check) => verdict === "all" || check.verdicts[column] === verdict).length;
+      row.cells[column + 1].textContent = number;
+      totals.set(verdict, (totals.get(verdict) ?? 0) + number);
     });
   }
-  const words = [...totals].filter(([verdict, found]) => verdict !== "all" && found);
-  const sums = words.map(([verdict, found]) => `${found} ${verdict === "none" ? "not run" : verdict}`).join(", ");
+  const words = [...totals].filter(([verdict, number]) => verdict !== "all" && number);
+  const sums = words.map(([verdict, number]) => `${number} ${verdict === "none" ? "not run" : verdict}`).join(", ");
   document.getElementById("shown").textContent =
     `${shown.length} of ${rows.length} checks, ${totals.get("all")} cells` + (sums ? `: ${sums}` : "");
 }

@@ -5,7 +5,7 @@ function reveal() {
   const named = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   const line = named?.closest("details.cell");
   if (!line) return;
-  for (const one of document.querySelectorAll("details.cell.named")) one.classList.remove("named");
+  for (const other of document.querySelectorAll("details.cell.named")) other.classList.remove("named");
   line.classList.add("named");
   line.open = true;
   line.scrollIntoView({ block: "start" });
