@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import subprocess
 import sys
 
 import pytest
 from fake_torch import write_torch
 from pt2bugs.results.journal import KEYS
-from suite import Suite, compiles
+from suite import Suite, compiles, wait_until
 
 COUNTS = """
 import os
@@ -375,3 +376,68 @@ def test_without_torch_it_says_so_once(suite: Suite) -> None:
     done = suite.run()
     assert done.status == 2, done.output
     assert done.output.count("no torch in ") == 1
+
+
+class TestJobs:
+    """Cells are measured ahead of pytest, and reported as by one job."""
+
+    WAITS_FOR_THE_OTHER = """
+    import os, time
+    from pathlib import Path
+
+    def test_a():
+        folder = Path(os.environ["SUITE_FOLDER"])
+        (folder / "{own}").touch()
+        while not (folder / "{other}").exists():
+            time.sleep(0.01)
+    """
+
+    def test_run_at_once_and_are_reported_in_order(self, suite: Suite) -> None:
+        for own, other in (("a", "b"), ("b", "a")):
+            suite.case(own, self.WAITS_FOR_THE_OTHER.format(own=own, other=other), compiles=False, timeout=60)
+        suite.case("c", compiles("f"))
+        done = suite.run("--jobs", "2", SUITE_FOLDER=str(suite.folder))
+        assert [record["case"] for record in done.records] == ["a", "b", "c"]
+        assert done.verdicts() == dict.fromkeys(("a::test_a", "b::test_a", "c::test_a"), "pass")
+
+    @pytest.mark.parametrize("jobs", ["1", "4"])
+    def test_give_the_same_outcomes(self, suite: Suite, jobs: str) -> None:
+        write_torch(suite.torch, faults={"bad": "wrong", "dead": "abort"})
+        for number in range(3):
+            suite.case(f"good_{number}", compiles("good"))
+        suite.case("bad", compiles("bad"))
+        suite.case("dead", compiles("dead"), bugs=[{"outcome": "crash", "signal": "SIGABRT"}])
+        done = suite.run("--jobs", jobs, "--repeat", "2")
+        assert [(record["case"], record["repeat"]) for record in done.records] == [
+            (name, repeat) for name in ("bad", "dead", "good_0", "good_1", "good_2") for repeat in (1, 2)
+        ]
+        assert "5 cells: 3 pass, 1 xfail, 1 fail" in done.output
+        assert suite.survivors() == []
+
+    def test_first_failure_ends_what_was_begun_ahead(self, suite: Suite) -> None:
+        suite.case("a", "def test_a(): assert False")
+        suite.case("b", "import time\ndef test_a(): time.sleep(3600)", compiles=False, timeout=3600)
+        done = suite.run("-x", "--jobs", "2")
+        assert done.verdicts() == {"a::test_a": "fail"}
+        assert suite.survivors() == []
+
+    def test_interrupt_ends_what_was_begun(self, suite: Suite) -> None:
+        body = """
+        import os, time
+        from pathlib import Path
+
+        def test_a():
+            Path(os.environ["SUITE_FOLDER"], "{name}").touch()
+            time.sleep(3600)
+        """
+        for name in "ab":
+            suite.case(name, body.format(name=name), compiles=False, timeout=3600)
+        process = suite.start("--jobs", "2", SUITE_FOLDER=str(suite.folder))
+        wait_until((suite.folder / "a").exists)
+        wait_until((suite.folder / "b").exists)
+        process.send_signal(signal.SIGINT)
+        done = suite.finish(process)
+        assert done.status == 2
+        assert "KeyboardInterrupt" in done.output
+        assert done.records == []
+        wait_until(lambda: not suite.survivors(), 20)

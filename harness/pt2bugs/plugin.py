@@ -11,7 +11,9 @@ import contextlib
 import importlib.util
 import os
 import sys
-from collections.abc import Generator, Iterator
+import threading
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,7 +32,14 @@ from pt2bugs.engine.environment import EnvironmentFacts
 from pt2bugs.envs.extras import installed_extras
 from pt2bugs.errors import InputError
 from pt2bugs.results.journal import JournalError, JournalWriter, Record
-from pt2bugs.run.measurement import Measurement, MeasureOptions, Measuring, OtherTorchError, new_run_id
+from pt2bugs.run.measurement import (
+    Measurement,
+    MeasureOptions,
+    Measuring,
+    OtherTorchError,
+    default_jobs,
+    new_run_id,
+)
 
 # --- options ------------------------------------------------------------------------------------------
 
@@ -55,6 +64,7 @@ _OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("import", {"action": "append", "metavar": "MODULE", "help": "module whose import registers the backend"}),
     ("on", {"metavar": "DEVICE", "help": "the device that the backend compiles for, which replaces the CPU"}),
     ("journal", {"type": Path, "help": "append one JSON line per cell to this file"}),
+    ("jobs", {"type": _positive, "metavar": "N", "help": "cells at once, reported in order (default: the cores)"}),
     ("repeat", {"type": _positive, "metavar": "N", "help": "run each cell N times in new children"}),
     (
         "confirm",
@@ -259,14 +269,68 @@ def pytest_runtestloop(session: pytest.Session) -> None:
         raise pytest.exit.Exception(message, returncode=2)
 
 
+class CellPool:
+    """The cells of a session, measured ahead of pytest by several jobs; each has a supervisor of its own.
+
+    They are begun in the order in which pytest comes to them, so that it waits for none that has not begun. One job
+    measures each cell when pytest asks for it, and none ahead.
+
+    Args:
+        measuring: of the environment.
+        items: of the session that are still to be run, in their order.
+        jobs: cells at once.
+    """
+
+    def __init__(self, measuring: Measuring, items: Iterable[CellItem], jobs: int) -> None:
+        self.measuring = measuring
+        self._thread = threading.local()
+        self._workers: list[Worker] = []
+        self._pool = ThreadPoolExecutor(jobs, "cell")
+        self._ahead: dict[CellItem, Future[Sequence[Measurement]]] = {}
+        if jobs > 1:
+            self._ahead = {item: self._pool.submit(self._measure_all, item.cell) for item in items}
+        self._futures = list(self._ahead.values())
+
+    def measure(self, item: CellItem) -> Iterator[Measurement]:
+        """Yield every run of a cell.
+
+        Args:
+            item: of the session; one that is asked for again is measured again.
+
+        Raises:
+            OtherTorchError: the environment imports another torch than asked for.
+        """
+        future = self._ahead.pop(item, None)
+        yield from future.result() if future else self.measuring.measure(item.cell, self._worker())
+
+    def _measure_all(self, cell: Cell) -> Sequence[Measurement]:
+        return list(self.measuring.measure(cell, self._worker()))
+
+    def _worker(self) -> Worker:
+        """Return the worker of this thread."""
+        if not hasattr(self._thread, "worker"):
+            self._thread.worker = self.measuring.engine.open()
+            self._workers.append(self._thread.worker)
+        worker: Worker = self._thread.worker
+        return worker
+
+    def close(self) -> None:
+        """End the engine, and what it runs that nobody waits for any more."""
+        if not all(future.done() for future in self._futures):
+            self.measuring.engine.stop()
+        self._pool.shutdown(cancel_futures=True)
+        for worker in self._workers:
+            worker.close()
+        self.measuring.engine.close()
+
+
 class CellRunner:
     """Runner of a session's items: it measures them, shows what was seen, and writes the journal."""
 
     def __init__(self, session: pytest.Session) -> None:
         self.session = session
         self.config = session.config
-        self.measuring: Measuring | None = None
-        self.worker: Worker | None = None
+        self.pool: CellPool | None = None
         self.journal: JournalWriter | None = None
         self.verdicts: dict[Verdict, int] = {}
         self.is_rehearsal = any(self.config.getoption(name, False) for name in ("setuponly", "setupplan"))
@@ -326,10 +390,8 @@ class CellRunner:
 
     def pytest_sessionfinish(self) -> None:
         """End the engine, and close the journal."""
-        if self.worker is not None:
-            self.worker.close()
-        if self.measuring is not None:
-            self.measuring.engine.close()
+        if self.pool is not None:
+            self.pool.close()
         if self.journal is not None:
             self.journal.close()
             self.journal = None
@@ -353,45 +415,47 @@ class CellRunner:
         if not self.verdicts:
             return
         counts = ", ".join(f"{n} {verdict}" for verdict in Verdict if (n := self.verdicts.get(verdict, 0)))
-        facts = self.measuring.facts if self.measuring is not None else EnvironmentFacts()
+        facts = self.pool.measuring.facts if self.pool is not None else EnvironmentFacts()
         where = f"torch {facts.torch}, Python {facts.python}, {facts.cpu_capability}: " if facts.torch else ""
-        if self.measuring is not None and (removed := self.measuring.engine.removed):
+        if self.pool is not None and (removed := self.pool.measuring.engine.removed):
             terminalreporter.write_line(
                 f"kept from the cells, as they change what a compiler does: {', '.join(removed)}"
             )
         terminalreporter.write_line(f"{where}{sum(self.verdicts.values())} cells: {counts}")
 
-    def _measure(self, cell: Cell) -> Iterator[Measurement]:
-        if self.measuring is None or self.worker is None:
-            cells = [item.cell for item in self.session.items if isinstance(item, CellItem)]
-            threads = self._option("threads", 1)
-            setups = {name: spec.setup for name, spec in _special_backends(self.config).items()}
-            settings = EngineSettings(
-                threads=threads,
-                targets=tuple(sorted({(cell.device, cell.backend) for cell in cells})),
-                imports=tuple(dict.fromkeys(name for setup in setups.values() for name in setup.imports)),
-                env={name: value for setup in setups.values() for name, value in setup.env.items()},
-            )
-            options = MeasureOptions(
-                run_id=self._option("run-id", "") or new_run_id(),
-                threads=threads,
-                repeat=self._option("repeat", 1),
-                confirm=self._option("confirm", 1),
-                timeout_cap_s=_timeout_cap(self.config),
-                torch=self._option("expect-torch", ""),
-                extras=installed_extras(),
-                setups=setups,
-            )
-            engine = Engine(settings, self.config.stash[_warnings].append)
-            self.measuring = Measuring(engine, options)
-            self.worker = self.measuring.engine.open()
-        yield from self.measuring.measure(cell, self.worker)
+    def _new_pool(self, first: CellItem) -> CellPool:
+        """Return the pool of this item and those that follow it in the session."""
+        items = [item for item in self.session.items if isinstance(item, CellItem)]
+        threads = self._option("threads", 1)
+        setups = {name: spec.setup for name, spec in _special_backends(self.config).items()}
+        settings = EngineSettings(
+            threads=threads,
+            targets=tuple(sorted({(item.cell.device, item.cell.backend) for item in items})),
+            imports=tuple(dict.fromkeys(name for setup in setups.values() for name in setup.imports)),
+            env={name: value for setup in setups.values() for name, value in setup.env.items()},
+        )
+        options = MeasureOptions(
+            run_id=self._option("run-id", "") or new_run_id(),
+            threads=threads,
+            repeat=self._option("repeat", 1),
+            confirm=self._option("confirm", 1),
+            timeout_cap_s=_timeout_cap(self.config),
+            torch=self._option("expect-torch", ""),
+            extras=installed_extras(),
+            setups=setups,
+        )
+        measuring = Measuring(Engine(settings, self.config.stash[_warnings].append), options)
+        # A worker of pytest-xdist is one of several jobs, and learns one by one which items are its own.
+        jobs = self._option("jobs", default_jobs(threads)) if self.is_writer else 1
+        return CellPool(measuring, items[items.index(first) :], min(jobs, len(items)))
 
     def _run_item(self, item: CellItem) -> Iterator[pytest.TestReport]:
         """Yield a report for every run of the cell; the last one has the verdict."""
         verdict = Verdict.ERROR
+        if self.pool is None:
+            self.pool = self._new_pool(item)
         try:
-            for measurement in self._measure(item.cell):
+            for measurement in self.pool.measure(item):
                 verdict = measurement.judgement.verdict
                 yield self._report(item, measurement)
         except OtherTorchError as error:
@@ -436,7 +500,7 @@ class CellRunner:
         return report
 
     def _properties(self, item: CellItem, verdict: Verdict) -> list[tuple[str, object]]:
-        facts = self.measuring.facts if self.measuring is not None else EnvironmentFacts()
+        facts = self.pool.measuring.facts if self.pool is not None else EnvironmentFacts()
         return [
             ("case", item.cell.case.id),
             ("torch", facts.torch),

@@ -301,8 +301,8 @@ def shard_name(text: str) -> ShardName:
 
 def run_options(options: RunningOptions) -> RunOptions:
     """Return how cells are run."""
+    from pt2bugs.run.measurement import default_jobs
     from pt2bugs.run.plan import RunOptions
-    from pt2bugs.run.runner import default_jobs
 
     return RunOptions(
         jobs=options.jobs or default_jobs(options.threads),

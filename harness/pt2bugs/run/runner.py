@@ -7,7 +7,6 @@ the journal; a killed run leaves what had finished for the next one.
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 import tempfile
 import threading
@@ -128,15 +127,6 @@ class NewRunner(Protocol):
         progress: Progress,
         record: Callable[[Record], None],
     ) -> Runs: ...
-
-
-def default_jobs(threads: int = 1) -> int:
-    """Return the number of cells to run at once: one for each core, fewer where a cell has several threads.
-
-    Args:
-        threads: of torch in each cell.
-    """
-    return max(1, len(os.sched_getaffinity(0)) // threads)
 
 
 class Journals:
