@@ -5,20 +5,19 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pt2bugs.case.model import Case
 from pt2bugs.case.vocabulary import Verdict
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import print_json, say
 from pt2bugs.commands.options import LinesOptions, option
-from pt2bugs.commands.selection import cases_on, load_histories, select_cases, select_lines
+from pt2bugs.commands.selection import SelectedResults, select_results
 from pt2bugs.curate.bless import NOT_MEASURED, ThinJournal, entries_of, identities_of, rewrite
 from pt2bugs.curate.placeholders import placeholders_in
 from pt2bugs.errors import InputError
 from pt2bugs.files import write_text
 from pt2bugs.results.journal import Record
-from pt2bugs.results.matrix import is_own
 
 EXAMPLES = (("pt2bugs bless pytorch_163640", "the entries of its header, set to what was measured"),)
 
@@ -33,8 +32,7 @@ class Options(LinesOptions):
 
 def run(options: Options) -> int:
     """Select, query, render. Return the exit code."""
-    corpus, cases = select(options)
-    return render(options, query(options, corpus, cases))
+    return render(options, query(select(options)))
 
 
 @dataclass(frozen=True)
@@ -54,8 +52,8 @@ class Blessing:
         return "".join(difflib.unified_diff(self.old.splitlines(True), self.new.splitlines(True), name, name, n=1))
 
 
-def select(options: Options) -> tuple[list[Case], list[Case]]:
-    """Return the corpus, and the cases whose entries are to be written.
+def select(options: Options) -> SelectedResults:
+    """Return the cases whose entries are to be written. Entries speak of all devices and backends.
 
     Raises:
         InputError: a check is named.
@@ -63,30 +61,14 @@ def select(options: Options) -> tuple[list[Case], list[Case]]:
     for word in options.patterns:
         if "::" in word:
             raise InputError(f"{word}: the entries of a header speak of all checks; name the case alone")
-    corpus, cases = select_cases(options)
-    return corpus, cases_on(options, cases)
+    return select_results(options, everywhere=True)
 
 
-def query(options: Options, corpus: Sequence[Case], cases: Sequence[Case]) -> list[Blessing]:
-    """Return what the journal makes of each header.
-
-    Args:
-        corpus: all cases.
-        cases: the selected ones.
-    """
-    # The entries of a header speak of all devices and backends.
-    everywhere = replace(options, device=(), backend=())
-    lines = select_lines(everywhere, load_histories(everywhere, corpus, cases).lines(), cases)
+def query(selected: SelectedResults) -> list[Blessing]:
+    """Return what the journal makes of each header."""
     return [
-        _blessing(
-            case,
-            [
-                record
-                for key, record in lines.items()
-                if key.case == case.id and case.extra in ("", *record["extras"]) and is_own(record, case)
-            ],
-        )
-        for case in cases
+        _blessing(case, [record for record in selected.own_lines(case) if case.extra in ("", *record["extras"])])
+        for case in selected.cases
     ]
 
 

@@ -21,16 +21,14 @@ from pt2bugs.case.model import Case, CaseError
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import print_json, say, warn
 from pt2bugs.commands.options import LinesOptions, option
-from pt2bugs.commands.selection import cases_on, load_histories, select_cases, select_lines
+from pt2bugs.commands.selection import SelectedResults, select_results
 from pt2bugs.curate.autofix import autofix
 from pt2bugs.curate.duplicates import possible_duplicates, sightings_of
 from pt2bugs.curate.rules import RULES, Finding, Prober, findings_of, problems_of, shown
 from pt2bugs.curate.specificity import failures_seen
 from pt2bugs.errors import InputError
 from pt2bugs.results.folder import open_results
-from pt2bugs.results.history import Histories
 from pt2bugs.results.journal import journal_files, read_journal
-from pt2bugs.results.matrix import is_own
 
 WATCH_S = 0.3
 """Between two looks at the files."""
@@ -59,49 +57,29 @@ def run(options: Options) -> int:
     return render(options, selected, query(options, selected))
 
 
-@dataclass(frozen=True)
-class Selected:
-    """The corpus, the cases to be judged, and what the results say of all of them."""
-
-    corpus: Sequence[Case]
-    cases: Sequence[Case]
-    histories: Histories
-
-
-def select(options: Options) -> Selected:
-    """Return the cases to be judged.
+def select(options: Options) -> SelectedResults:
+    """Return the cases to be judged, on all their devices and backends.
 
     Raises:
         InputError: a header does not parse. The message says also what else is to be done in that file.
-        NothingSelected: the filters leave nothing.
-        JournalError: a journal cannot be read.
     """
     try:
-        corpus, cases = select_cases(options)
+        return select_results(options, everywhere=True)
     except CaseError as error:
         errors = error.errors if isinstance(error, CorpusError) else (error,)
         problems = [shown(broken.path, problem) for broken in errors for problem in problems_of(broken.path)]
         raise InputError("\n".join(problems) or str(error)) from None
-    cases = cases_on(options, cases)
-    return Selected(corpus, cases, load_histories(options, corpus, cases))
 
 
-def query(options: Options, selected: Selected) -> Iterator[tuple[Case, list[Finding]]]:
-    """Yield each case with what the rules say of it, as soon as that is known.
-
-    Args:
-        selected: the cases.
-    """
+def query(options: Options, selected: SelectedResults) -> Iterator[tuple[Case, list[Finding]]]:
+    """Yield each case with what the rules say of it, as soon as that is known."""
     failures = failures_seen(selected.histories.rows())
-    # A good case is one on all its devices and backends.
-    lines = select_lines(replace(options, device=(), backend=()), selected.histories.lines(), selected.cases)
     with nullcontext() if options.no_run else closing(Prober()) as prober:
         for case in selected.cases:
-            records = [record for key, record in lines.items() if key.case == case.id and is_own(record, case)]
-            yield case, findings_of(case, selected.corpus, records, prober, failures)
+            yield case, findings_of(case, selected.corpus, selected.own_lines(case), prober, failures)
 
 
-def render(options: Options, selected: Selected, judged: Iterable[tuple[Case, list[Finding]]]) -> int:
+def render(options: Options, selected: SelectedResults, judged: Iterable[tuple[Case, list[Finding]]]) -> int:
     """Print a row for each case, and under it the rules that do not hold. Return the exit code.
 
     Args:
@@ -136,7 +114,7 @@ def render(options: Options, selected: Selected, judged: Iterable[tuple[Case, li
     return UNEXPECTED if bad else OK
 
 
-def _tell_duplicates(selected: Selected) -> None:
+def _tell_duplicates(selected: SelectedResults) -> None:
     """Name the cases that may be the same bug as a selected one."""
     sightings = sightings_of(selected.histories.rows())
     for case in selected.cases:

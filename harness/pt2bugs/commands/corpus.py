@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,10 @@ from pt2bugs.case.model import Case
 from pt2bugs.commands import OK
 from pt2bugs.commands.console import print_json, print_markdown
 from pt2bugs.commands.options import ShownOptions, file, option
-from pt2bugs.commands.selection import load_histories, select_cases, select_rows
+from pt2bugs.commands.selection import SelectedResults, select_results
 from pt2bugs.files import write_text
 from pt2bugs.report.corpus import corpus_page
-from pt2bugs.results.history import History, Life, lives_of
+from pt2bugs.results.history import Life, lives_of
 
 EXAMPLES = (("pt2bugs corpus -o docs/reference/corpus.md", "the page of this repository"),)
 
@@ -31,34 +30,17 @@ class Options(ShownOptions):
 
 
 def run(options: Options) -> int:
-    """Select, query, render. Return the exit code."""
-    corpus, cases = select_cases(options)
-    return render(options, cases, query(options, corpus, cases))
+    """Select, render. Return the exit code."""
+    return render(options, select_results(options))
 
 
-def query(options: Options, corpus: Sequence[Case], cases: Sequence[Case]) -> list[History]:
-    """Return the histories of the selected cases.
-
-    Args:
-        corpus: all cases.
-        cases: the selected ones.
-    """
-    histories = load_histories(options, corpus, cases)
-    return histories.rows(select_rows(options, histories, cases))
-
-
-def render(options: Options, cases: Sequence[Case], rows: Sequence[History]) -> int:
-    """Print or write the page, or its cases as JSON. Return the exit code.
-
-    Args:
-        cases: the selected ones.
-        rows: their histories.
-    """
+def render(options: Options, selected: SelectedResults) -> int:
+    """Print or write the page, or its cases as JSON. Return the exit code."""
     if options.json:
-        lives = {life.case.id: life for life in lives_of(rows)}
-        print_json([_as_dict(case, lives.get(case.id)) for case in cases])
+        lives = {life.case.id: life for life in lives_of(selected.rows)}
+        print_json([_as_dict(case, lives.get(case.id)) for case in selected.cases])
         return OK
-    page = corpus_page(cases, rows, corpus_roots(options.cases))
+    page = corpus_page(selected.cases, selected.rows, corpus_roots(options.cases))
     if options.output is None:
         print_markdown(page)
     else:

@@ -10,7 +10,7 @@ from pt2bugs.case.model import Case
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import print_json, say
 from pt2bugs.commands.options import LinesOptions, SelectionOptions, folder, option
-from pt2bugs.commands.selection import load_histories, select_cases, select_lines
+from pt2bugs.commands.selection import load_results, select_cases
 from pt2bugs.errors import InputError, NothingSelected
 from pt2bugs.results.difference import COLUMNS, VERDICT, Difference, differences, shared_cells
 
@@ -60,8 +60,7 @@ def query(options: Options, corpus: Sequence[Case], cases: Sequence[Case]) -> Co
     for path in (options.first, options.second):
         if not path.is_dir():
             raise InputError(f"{path}: there is no such results folder")
-        one_folder = LinesOptions(**given, results=path)
-        lines.append(select_lines(one_folder, load_histories(one_folder, corpus, cases).lines(), cases))
+        lines.append(load_results(LinesOptions(**given, results=path), corpus, cases).lines)
     first, second = lines
     shared = shared_cells(first, second)
     if not shared:

@@ -6,12 +6,12 @@ import sys
 from collections.abc import Sequence
 from dataclasses import MISSING, dataclass
 from pathlib import Path
+from typing import ClassVar
 
-from pt2bugs.case.model import Case
 from pt2bugs.case.vocabulary import Verdict
 from pt2bugs.commands import OK
 from pt2bugs.commands.options import ShownOptions, file, option
-from pt2bugs.commands.selection import load_histories, nothing_measured, select_cases, select_lines
+from pt2bugs.commands.selection import select_results
 from pt2bugs.errors import InputError
 from pt2bugs.export import FORMATS, ExportError, Selected
 from pt2bugs.export import render as in_format
@@ -28,6 +28,8 @@ EXAMPLES = (
 class Options(ShownOptions):
     """Options of `export`."""
 
+    keeps_rows: ClassVar[bool] = False
+
     format: str = option("--format", default=MISSING, choices=FORMATS, help="csv is the matrix, cells one row per cell")
     output: Path | None = option(
         "-o", "--output", parse=file, metavar="FILE", help="write there, whole, instead of stdout"
@@ -42,27 +44,20 @@ class Options(ShownOptions):
 
 
 def run(options: Options) -> int:
-    """Select, query, render. Return the exit code."""
-    corpus, cases = select_cases(options)
-    return render(options, query(options, corpus, cases))
+    """Select, render. Return the exit code."""
+    return render(options, select(options))
 
 
-def query(options: Options, corpus: Sequence[Case], cases: Sequence[Case]) -> Selected:
-    """Return the lines of the selected cells, with a verdict asked for.
-
-    Args:
-        corpus: all cases.
-        cases: the selected ones.
+def select(options: Options) -> Selected:
+    """Return the lines of the selected cells.
 
     Raises:
         NothingSelected: the results have none.
     """
-    lines = select_lines(options, load_histories(options, corpus, cases).lines(), cases)
-    if options.verdict:
-        lines = {key: record for key, record in lines.items() if record["verdict"] in options.verdict}
-    if not lines:
-        raise nothing_measured(options, "export")
-    return Selected(lines, {case.id: case for case in corpus})
+    selected = select_results(options)
+    if not selected.lines:
+        raise selected.nothing_to("export")
+    return Selected(selected.lines, {case.id: case for case in selected.corpus})
 
 
 def render(options: Options, selected: Selected) -> int:

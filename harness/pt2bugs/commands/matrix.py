@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,18 +12,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pt2bugs.case.model import Case
 from pt2bugs.commands import OK
 from pt2bugs.commands.console import is_terminal, print_json, say, warn
 from pt2bugs.commands.options import ShownOptions, option
-from pt2bugs.commands.selection import load_histories, nothing_measured, select_cases, select_rows
+from pt2bugs.commands.selection import SelectedResults, select_results
 from pt2bugs.files import write_text
 from pt2bugs.report.style import OUTCOME_LETTERS, STYLES, style_of
 from pt2bugs.report.svg import HEAD, matrix_svg, row_label, summary_svg
 from pt2bugs.report.trends import Trends
-from pt2bugs.results.history import Histories
-from pt2bugs.results.journal import Record
-from pt2bugs.results.matrix import CellKey, builds_of, mixed_builds, version_key
+from pt2bugs.results.matrix import builds_of, mixed_builds, version_key
 from pt2bugs.results.tables import cells_table, matrix_table
 
 EXAMPLES = (
@@ -57,74 +54,55 @@ class Options(ShownOptions):
 
 def run(options: Options) -> int:
     """Select, query, render. Return the exit code."""
-    return render(options, query(options, *select_cases(options)))
+    selected = select_results(options)
+    return render(options, selected, query(options, selected))
 
 
-@dataclass(frozen=True)
-class Matrix:
-    """The table of the selection, with the lines that it shows."""
-
-    histories: Histories
-    lines: Mapping[CellKey, Record]
-    table: pd.DataFrame
-
-    @property
-    def releases(self) -> list[str]:
-        """The columns that are releases, oldest first."""
-        return list(self.table.columns[HEAD:])
-
-
-def query(options: Options, corpus: Sequence[Case], cases: Sequence[Case]) -> Matrix:
-    """Return the matrix of the selected cases.
-
-    Args:
-        corpus: all cases.
-        cases: the selected ones.
+def query(options: Options, selected: SelectedResults) -> pd.DataFrame:
+    """Return the matrix of the selected lines.
 
     Raises:
-        NothingSelected: the results have no line of them.
+        NothingSelected: there is none.
     """
-    histories = load_histories(options, corpus, cases)
-    lines = select_rows(options, histories, cases)
-    cells = cells_table(lines)
+    cells = cells_table(selected.lines)
     if options.axis == "python":
         # As the local part of a version it sorts within its release.
         versions = zip(cells["torch"], cells["python"], strict=True)
         cells["torch"] = [f"{torch}+py{'.'.join(python.split('.')[:2])}" for torch, python in versions]
-    table = matrix_table(cells, corpus)
+    table = matrix_table(cells, selected.corpus)
     if table.empty:
-        raise nothing_measured(options, "show")
-    return Matrix(histories, lines, table)
+        raise selected.nothing_to("show")
+    return table
 
 
-def render(options: Options, matrix: Matrix) -> int:
+def render(options: Options, selected: SelectedResults, table: pd.DataFrame) -> int:
     """Print or draw the matrix. Return the exit code.
 
     Args:
-        matrix: to show.
+        selected: the lines that it shows.
+        table: the matrix.
     """
-    releases = matrix.releases
+    head, releases = list(table.columns[:HEAD]), list(table.columns[HEAD:])
     if options.summary is not None:
-        trends = Trends.of(matrix.histories.rows(matrix.lines), releases)
+        trends = Trends.of(selected.rows, releases)
         title = f"{len(trends.lives)} documented compiler bugs: how many each torch release has"
         write_text(options.summary, summary_svg(trends, title))
         return OK
     if options.svg is not None:
-        title = f"{matrix.table['case'].nunique()} documented compiler bugs x {len(releases)} torch releases"
-        write_text(options.svg, matrix_svg(matrix.table, title))
+        title = f"{table['case'].nunique()} documented compiler bugs x {len(releases)} torch releases"
+        write_text(options.svg, matrix_svg(table, title))
         return OK
     if options.json:
-        head = list(matrix.table.columns[:HEAD])
-        rows = matrix.table.to_dict("records")
+        rows = table.to_dict("records")
         print_json([{**{k: row[k] for k in head}, "releases": {r: row[r] for r in releases}} for row in rows])
         return OK
     legend = ", ".join(f"{style.letter} {name}" for name, style in STYLES.items() if name not in ("", "xfail"))
     say(f"{legend}; documented bug: {', '.join(f'{letter} {word}' for word, letter in OUTCOME_LETTERS.items())}")
     if is_terminal():
-        _print_tables(matrix.table, _shown(releases, options))
+        _print_tables(table, _shown(releases, options))
     else:
-        _print_plain(matrix.table, releases[::-1])
-    _tell_builds(builds_of(dict(matrix.lines)))
+        _print_plain(table, releases[::-1])
+    _tell_builds(builds_of(selected.lines))
     return OK
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pt2bugs.case.vocabulary import COMPONENTS, DEMANDS, SYMPTOMS, Verdict
 from pt2bugs.envs.releases import FORMS
@@ -251,7 +251,12 @@ _lines = partial(option, group=Group("lines of the results"), default=())
 
 @dataclass(frozen=True, kw_only=True)
 class ShownOptions(LinesOptions):
-    """A selection of these lines by release and verdict. Empty fields select everything."""
+    """A selection of these lines by release and verdict. Empty fields select everything.
+
+    Where a class `keeps_rows`, a verdict selects the checks that have it in some release, with all their releases.
+    """
+
+    keeps_rows: ClassVar[bool] = True
 
     torch: Sequence[str] = _lines(
         "--torch",

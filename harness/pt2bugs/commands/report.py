@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import MISSING, dataclass
 from pathlib import Path
 
 from pt2bugs.backends.measured import measured_backends
-from pt2bugs.case.model import Case
 from pt2bugs.commands import OK
 from pt2bugs.commands.console import print_json, say, warn
 from pt2bugs.commands.options import ShownOptions, folder, option
-from pt2bugs.commands.selection import load_histories, nothing_measured, results_of, select_cases, select_rows
+from pt2bugs.commands.selection import SelectedResults, results_of, select_results
 from pt2bugs.report.render import render as as_html
 from pt2bugs.report.render import write_site
 from pt2bugs.report.site import Site
@@ -32,28 +30,20 @@ class Options(ShownOptions):
 
 def run(options: Options) -> int:
     """Select, query, render. Return the exit code."""
-    corpus, cases = select_cases(options)
-    return render(options, query(options, corpus, cases))
+    return render(options, query(options, select_results(options)))
 
 
-def query(options: Options, corpus: Sequence[Case], cases: Sequence[Case]) -> Site:
-    """Return what the pages show of the selected cases.
-
-    Args:
-        corpus: all cases.
-        cases: the selected ones.
+def query(options: Options, selected: SelectedResults) -> Site:
+    """Return what the pages show.
 
     Raises:
-        NothingSelected: the results have no line of them.
+        NothingSelected: there is no line to show.
     """
-    histories = load_histories(options, corpus, cases)
-    rows = histories.rows(select_rows(options, histories, cases))
-    if not rows:
-        raise nothing_measured(options, "report")
-    measured = measured_backends(results_of(options), corpus, cases, warn)
-    return Site(
-        cases, rows, [backend for backend in measured if not options.backend or backend.name in options.backend]
-    )
+    if not selected.lines:
+        raise selected.nothing_to("report")
+    measured = measured_backends(results_of(options), selected.corpus, selected.cases, warn)
+    backends = [backend for backend in measured if not options.backend or backend.name in options.backend]
+    return Site(selected.cases, selected.rows, backends)
 
 
 def render(options: Options, site: Site) -> int:

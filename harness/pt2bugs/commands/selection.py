@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pt2bugs.envs.releases import Release
     from pt2bugs.envs.sources import Sources
     from pt2bugs.envs.store import Store
-    from pt2bugs.results.history import Histories
+    from pt2bugs.results.history import Histories, History
     from pt2bugs.results.journal import Record
     from pt2bugs.results.matrix import CellKey, Results
     from pt2bugs.run.plan import RunOptions, Target, Work
@@ -195,44 +195,76 @@ def results_of(options: CaseOptions, backends: Sequence[str] = ()) -> Results:
     return open_results(named, backends)
 
 
-def nothing_measured(options: LinesOptions, verb: str) -> NothingSelected:
-    """Return the error of a command that finds no line of the selected cases.
+@dataclass(frozen=True)
+class SelectedResults:
+    """The selected cases of a corpus, with the selected lines of a results folder; `histories` know all lines."""
+
+    corpus: Sequence[Case]
+    cases: Sequence[Case]
+    results: Results
+    histories: Histories
+    lines: dict[CellKey, Record]
+
+    @property
+    def rows(self) -> list[History]:
+        """A history for each row of the matrix that has a selected line."""
+        return self.histories.rows(self.lines)
+
+    def own_lines(self, case: Case) -> list[Record]:
+        """Return the selected lines of a case that are kept with the corpus's own."""
+        from pt2bugs.results.matrix import is_own
+
+        return [record for key, record in self.lines.items() if key.case == case.id and is_own(record, case)]
+
+    def nothing_to(self, verb: str) -> NothingSelected:
+        """Return the error of a command that has no line to show."""
+        return NothingSelected(f"nothing to {verb}: {self.results.folder} has no results of the selected cases")
+
+
+def select_results(options: LinesOptions, *, everywhere: bool = False) -> SelectedResults:
+    """Return the selected cases with their lines. Warn of cases that were edited since they were measured.
 
     Args:
-        verb: what it would do with them.
+        everywhere: with the lines of all devices and backends; those asked for select the cases alone.
+
+    Raises:
+        CaseError: a file of the corpus breaks the contract.
+        NothingSelected: the filters leave no case.
+        JournalError: a journal cannot be read.
+        ReleaseError: a release asked for has no line.
     """
-    return NothingSelected(f"nothing to {verb}: {results_of(options).folder} has no results of the selected cases")
+    corpus, cases = select_cases(options)
+    if everywhere:
+        cases, options = cases_on(options, cases), replace(options, device=(), backend=())
+    return load_results(options, corpus, cases)
 
 
-def load_histories(options: LinesOptions, corpus: Sequence[Case], cases: Sequence[Case]) -> Histories:
-    """Return what the results say of the corpus, and warn of selected cases that were edited since.
+def load_results(options: LinesOptions, corpus: Sequence[Case], cases: Sequence[Case]) -> SelectedResults:
+    """Return the lines of cases that are selected already, as `select_results` does.
 
     Args:
         corpus: all cases.
         cases: the selected ones.
-
-    Raises:
-        JournalError: a journal cannot be read.
     """
     from pt2bugs.results.history import Histories
 
-    histories = Histories.load(results_of(options, options.backend), corpus, warn)
+    results = results_of(options, options.backend)
+    histories = Histories.load(results, corpus, warn)
     if stale := sorted(histories.stale & {case.id for case in cases}):
         names = " ".join(stale[:5]) + (f" and {len(stale) - 5} more" if len(stale) > 5 else "")
         warn(
             f"edited since they were measured, so that lines are left out: {names}; "
             f"measure again with: pt2bugs run {' '.join(stale[:5])} --torch minors"
         )
-    return histories
+    return SelectedResults(corpus, cases, results, histories, select_lines(options, histories.lines(), cases))
 
 
 def select_lines(
-    options: SelectionOptions, lines: Mapping[CellKey, Record], cases: Sequence[Case]
+    options: LinesOptions, lines: Mapping[CellKey, Record], cases: Sequence[Case]
 ) -> dict[CellKey, Record]:
-    """Return the lines of these cases, on the devices and backends asked for.
+    """Return the lines of these cases, on the devices and backends, and with the releases and verdicts asked for.
 
     Args:
-        options: of the command. With `ShownOptions`, lines of the releases that they name.
         lines: the newest line of each cell.
         cases: the selected ones.
 
@@ -247,8 +279,9 @@ def select_lines(
     devices = set(options.device)
     if "cpu" in devices:
         devices |= {own[name] for name in options.backend if name in own}
-    releases = _releases_among(options.torch, lines) if isinstance(options, ShownOptions) and options.torch else None
-    return {
+    shown = options if isinstance(options, ShownOptions) else ShownOptions()
+    releases = _releases_among(shown.torch, lines) if shown.torch else None
+    selected = {
         key: record
         for key, record in lines.items()
         if (key.case, key.check) in checks
@@ -256,23 +289,11 @@ def select_lines(
         and (not options.backend or key.backend in options.backend)
         and (releases is None or key.torch in releases)
     }
-
-
-def select_rows(options: ShownOptions, histories: Histories, cases: Sequence[Case]) -> dict[CellKey, Record]:
-    """Return the lines of the rows that have a verdict asked for in one of the releases asked for.
-
-    Args:
-        histories: of the corpus.
-        cases: the selected ones.
-
-    Raises:
-        ReleaseError: a release asked for has no line.
-    """
-    lines = select_lines(options, histories.lines(), cases)
-    if not options.verdict:
-        return lines
-    rows = {key.row for key, record in lines.items() if record["verdict"] in options.verdict}
-    return {key: record for key, record in lines.items() if key.row in rows}
+    if not shown.verdict:
+        return selected
+    meant = {key for key, record in selected.items() if record["verdict"] in shown.verdict}
+    rows = {key.row for key in meant} if shown.keeps_rows else set()
+    return {key: record for key, record in selected.items() if key in meant or key.row in rows}
 
 
 def _releases_among(specs: Sequence[str], lines: Mapping[CellKey, Record]) -> set[str]:
