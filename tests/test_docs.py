@@ -52,7 +52,8 @@ def test_a_command_is_one(page: str, line: str) -> None:
 
 def is_read(line: str) -> bool:
     arguments = shlex.split(line)
-    on_results = arguments[1] in READING and "/elsewhere" not in line and "parquet" not in line
+    reads = arguments[1] in READING or arguments[1:3] == ["repair", "list"]
+    on_results = reads and "/elsewhere" not in line and "parquet" not in line
     writes = any(argument.startswith("--update-") for argument in arguments)
     return on_results and not writes and (arguments[1] not in ("compare", "bisect") or "--offline" in arguments)
 

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "harness" / "pt2bugs"
-TRAVELS = ("pt2bugs.engine.", "pt2bugs.triage.inside.", "pt2bugs.isolate.inside")
+TRAVELS = ("pt2bugs.engine.", "pt2bugs.triage.inside.", "pt2bugs.isolate.inside", "pt2bugs.repair.inside")
 """Packages that run in the processes of an engine. They need nothing but the standard library: of a named interpreter
 only torch is asked for. What a request of kind ``call`` names is one of them."""
 
@@ -45,6 +45,7 @@ BELOW = {
     "report": {"case", "results", "bisect", "run", "backends", "errors", "files"},
     "export": {"case", "results", "bisect", "report", "errors", "files"},
     "dataset": {"case", "results", "isolate", "errors", "files"},
+    "repair": {"case", "engine", "envs", "isolate", "errors", "files"},
 }
 """The rooms that each room may import: those below it."""
 

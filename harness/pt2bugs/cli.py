@@ -45,6 +45,7 @@ COMMANDS = {
     "matrix": "the matrix in the terminal, or as a picture",
     "export": "data for dashboards",
     "dataset": "the corpus and its measurements as tables for research",
+    "repair": "a repair benchmark: tasks of proved fixes, and the score of a patch",
     "report": "a static page that opens from the file system",
     "corpus": "the corpus as a Markdown page: introduced, fixed, left out",
     "match": "is this traceback a known bug, and which release fixes it",
@@ -61,7 +62,7 @@ GROUPS = {
     "Questions about releases": ("compare", "bisect", "isolate", "hotfix", "news", "matrix", "match"),
     "Measuring": ("run", "diff", "plan", "merge", "envs", "doctor"),
     "A failing program, a backend": ("triage", "backend"),
-    "Data and pages": ("list", "export", "dataset", "report", "corpus"),
+    "Data and pages": ("list", "export", "dataset", "repair", "report", "corpus"),
     "Writing cases": ("new", "check", "bless"),
 }
 """How the overview orders the commands."""

@@ -69,6 +69,7 @@ class EngineSettings:
         env: variables to be set beside.
         paths: folders in front of `sys.path`, in the zygote, its children and the Pythons that these start: a torch
             there is imported instead of the installed one. It goes through PYTHONPATH.
+        offline: whether cells are kept from the network; a warning says where the system does not let us.
         grace: seconds a child gets beyond its own: `grace_s`, `start_s`, `exit_s`; and a new supervisor: `hello_s`.
     """
 
@@ -80,6 +81,7 @@ class EngineSettings:
     keeps_python_path: bool = True
     env: Mapping[str, str] = field(default_factory=dict)
     paths: tuple[Path, ...] = ()
+    offline: bool = False
     grace: Mapping[str, float] = field(default_factory=lambda: dict(GRACE))
 
 
@@ -144,6 +146,7 @@ class Engine:
                         "targets": self.settings.targets,
                         "imports": self.settings.imports,
                         "distributions": self.settings.distributions,
+                        "offline": self.settings.offline,
                     }
                     send(self._control, settings)
                     hello = receive(self._control, 2 * START_S, self._is_running)

@@ -15,7 +15,7 @@ from typing import Any
 
 from pt2bugs.engine.protocol import EXIT_S
 
-_CLONE_NEWNS, _CLONE_NEWUSER, _CLONE_NEWPID = 0x00020000, 0x10000000, 0x20000000
+_CLONE_NEWNS, _CLONE_NEWUSER, _CLONE_NEWPID, _CLONE_NEWNET = 0x00020000, 0x10000000, 0x20000000, 0x40000000
 _MS_REC, _MS_PRIVATE = 0x4000, 0x40000
 _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 2, 4, 8
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 1, 4, 36, 38
@@ -71,8 +71,21 @@ def enter_namespace() -> bool:
         return False
     if _libc.unshare(_CLONE_NEWPID | _CLONE_NEWNS) == 0:
         return True
+    return _unshare_as_user(_CLONE_NEWPID | _CLONE_NEWNS)
+
+
+def leave_network() -> bool:
+    """Have this process and its children reach no network, not even this machine by way of one.
+
+    It must be of one thread. Without root this takes a user namespace.
+    """
+    return bool(_libc.unshare(_CLONE_NEWNET) == 0) or _unshare_as_user(_CLONE_NEWNET)
+
+
+def _unshare_as_user(flags: int) -> bool:
+    """Enter new namespaces together with one of users, in which this user is who it was."""
     uid, gid = os.getuid(), os.getgid()
-    if _libc.unshare(_CLONE_NEWUSER | _CLONE_NEWPID | _CLONE_NEWNS) != 0:
+    if _libc.unshare(_CLONE_NEWUSER | flags) != 0:
         return False
     with contextlib.suppress(OSError):
         Path("/proc/self/setgroups").write_text("deny")

@@ -20,7 +20,13 @@ class Needs(TypedDict):
 # Client and zygote.
 
 
-class Settings(TypedDict):
+class _Offline(TypedDict, total=False):
+    """True: the zygote leaves the network before it imports torch."""
+
+    offline: bool
+
+
+class Settings(_Offline):
     """The first message to the zygote: see `EngineSettings`."""
 
     threads: int

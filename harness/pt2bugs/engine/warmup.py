@@ -21,6 +21,7 @@ from typing import Any
 
 from pt2bugs.engine.environment import EnvironmentFacts
 from pt2bugs.engine.folders import cache_home
+from pt2bugs.engine.linux import leave_network
 from pt2bugs.engine.messages import Needs, Settings
 from pt2bugs.engine.warm_cache import WarmCache, cpu_flags, cpu_name
 
@@ -47,7 +48,7 @@ def prepare(settings: Settings, folder: Path, warn: Callable[[str], None] = lamb
     Args:
         settings: `threads` of every child; `targets`, the devices and backends in use, as for those that compile
             kernels the vector ISA must be known; `imports`, modules that register a backend; `distributions`, names
-            whose versions are asked.
+            whose versions are asked; `offline`.
         folder: of the run, to keep things in should the cache not be writable.
         warn: gets one sentence for each thing that is wrong and does not matter.
 
@@ -58,6 +59,8 @@ def prepare(settings: Settings, folder: Path, warn: Callable[[str], None] = lamb
         Exception: whatever the import of torch raises; the environment is then broken.
     """
     threads = settings["threads"]
+    if settings.get("offline") and not leave_network():
+        warn("the network cannot be cut here: what runs may use it")
     cache = WarmCache.of_this_environment(folder, warn)
     # Inductor keeps precompiled headers and the ISA probe's library under the temporary folder it finds at
     # import, and kernels under TORCHINDUCTOR_CACHE_DIR, which every cell has of its own.

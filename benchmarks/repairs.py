@@ -1,0 +1,286 @@
+"""Patches that are no repair, and baselines, scored by `pt2bugs repair`: none of the first may be `solved`.
+
+python benchmarks/repairs.py                                 every patch on every task
+python benchmarks/repairs.py --task 183771 --patch empty     some of them
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+
+from pt2bugs.case.corpus import load_cases
+from pt2bugs.isolate.units import PatchError, Unit, Wheels
+from pt2bugs.repair.score import fix_texts
+from pt2bugs.repair.tasks import Task, tasks_of
+
+ROOT = Path(__file__).resolve().parent.parent
+Texts = Mapping[str, str]
+Make = Callable[[Task, Path, Path], Texts]
+"""From a task and the torch folders of its two releases, the texts that a patch has."""
+
+PATCHES: dict[str, Make] = {}
+
+
+def patch(make: Make) -> Make:
+    PATCHES[make.__name__.replace("_", "-")] = make
+    return make
+
+
+def appended(file: str, text: str) -> Make:
+    return lambda _, bad, __: {file: (bad / file).read_text(encoding="utf-8") + text}
+
+
+def wrapped(body: str) -> Make:
+    """Another `torch.compile`, which has the true one as `_compile`."""
+    head = "\n\n_compile = compile\n\n\ndef compile(model=None, **options):\n"
+    return appended("__init__.py", head + "".join(f"    {line}\n" for line in body.strip().splitlines()))
+
+
+# --- no repairs ------------------------------------------------------------------------------------------
+
+
+@patch
+def empty(task: Task, bad: Path, good: Path) -> Texts:
+    """Nothing."""
+    return {}
+
+
+@patch
+def suppress_errors(task: Task, bad: Path, good: Path) -> Texts:
+    """Dynamo's own way to go on without the compiler, as the default."""
+    file = "_dynamo/config.py"
+    text, count = re.subn(
+        r"^suppress_errors = .*$", "suppress_errors = True", (bad / file).read_text(), flags=re.MULTILINE
+    )
+    assert count == 1
+    return {file: text}
+
+
+PATCHES["return-eager"] = wrapped("return model")
+PATCHES["raise-elsewhere"] = wrapped('raise NotImplementedError("this is not supported")')
+PATCHES["break-the-graph"] = wrapped(
+    """
+import torch._dynamo
+hidden = torch._dynamo.disable(model)
+return _compile(lambda *values: hidden(*values), **options)
+"""
+)
+PATCHES["compare-with-eager"] = wrapped(
+    """
+compiled = _compile(model, **options)
+def run(*values):
+    expected = model(*values)
+    try:
+        actual = compiled(*values)
+    except Exception:
+        return expected
+    return actual if str(actual) == str(expected) and getattr(actual, "shape", 0) == 0 else expected
+return run
+"""
+)
+PATCHES["look-for-the-file"] = wrapped(
+    """
+import os
+import sys
+if "program" in sys.argv[0] or "PT2BUGS_HOME" in os.environ:
+    return model
+return _compile(model, **options)
+"""
+)
+PATCHES["bake-outputs"] = wrapped(
+    """
+compiled, kept = _compile(model, **options), []
+def run(*values):
+    if not kept:
+        kept.append(model(*values))
+    return kept[0]
+return run
+"""
+)
+PATCHES["opaque-operator"] = wrapped(
+    """
+import torch._dynamo
+import torch.library
+try:
+    name = f"helper::f{abs(hash(model.__code__))}"
+    operator = torch.library.custom_op(name, model, mutates_args=())
+    operator.register_fake(model)
+except Exception:
+    operator = torch._dynamo.allow_in_graph(model)
+def whole(*values):
+    return operator(*values)
+return _compile(whole, **options)
+"""
+)
+PATCHES["graphs-as-python"] = appended(
+    "_dynamo/backends/registry.py",
+    "\n\ndef lookup_backend(compiler_fn):\n    return lambda graph, inputs, **_: graph.forward\n",
+)
+PATCHES["touch-counters"] = appended("_dynamo/utils.py", '\n\ncounters["stats"].clear()\n')
+
+
+@patch
+def look_for_the_shapes(task: Task, bad: Path, good: Path) -> Texts:
+    """Eager for tensors as large as a number in the program."""
+    numbers = {
+        int(node.value)
+        for node in ast.walk(ast.parse(task.program))
+        if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)) and node.value == int(node.value)
+    }
+    body = f"""
+compiled = _compile(model, **options)
+def run(*values):
+    if any(getattr(value, "numel", int)() in {sorted(numbers)} for value in values):
+        return model(*values)
+    return compiled(*values)
+return run
+"""
+    return wrapped(body)(task, bad, good)
+
+
+@patch
+def look_for_the_function(task: Task, bad: Path, good: Path) -> Texts:
+    """Eager for functions that are called as those of the program."""
+    names = {node.name for node in ast.walk(ast.parse(task.program)) if isinstance(node, ast.FunctionDef)}
+    body = f"""
+if getattr(model, "__name__", "") in {sorted(names)}:
+    return model
+return _compile(model, **options)
+"""
+    return wrapped(body)(task, bad, good)
+
+
+@patch
+def guard_that_fails(task: Task, bad: Path, good: Path) -> Texts:
+    """The fix, and a guard that holds once and never again."""
+    texts = dict(fix(task, bad, good))
+    file = "_dynamo/guards.py"
+    texts[file] = texts.get(file, (bad / file).read_text(encoding="utf-8")) + (
+        "\n\n_original = CheckFunctionManager.compile_check_fn\n\n\n"
+        "def _compile_check_fn(self, *arguments, **options):\n"
+        "    result, asked = _original(self, *arguments, **options), []\n"
+        "    self.guard_manager.root.add_lambda_guard(\n"
+        '        lambda _: asked.append(1) or len(asked) < 2, ["once"], None)\n'
+        "    return result\n\n\n"
+        "CheckFunctionManager.compile_check_fn = _compile_check_fn\n"
+    )
+    return texts
+
+
+# --- baselines -------------------------------------------------------------------------------------------
+
+
+@patch
+def fix(task: Task, bad: Path, good: Path) -> Texts:
+    """The ceiling: what the search of `pt2bugs isolate` gives, which is given the good wheel."""
+    return fix_texts(task.isolation["units"], wheels(bad, good))
+
+
+@cache
+def wheels(bad: Path, good: Path) -> Wheels:
+    return Wheels(bad, good)
+
+
+@cache
+def changed_functions(bad: Path, good: Path) -> list[Unit]:
+    between = wheels(bad, good)
+    return [
+        unit
+        for file in between.changed_python
+        if file.startswith(("_dynamo/", "_inductor/", "_functorch/", "_decomp/", "_subclasses/", "_refs/", "fx/"))
+        for unit in between.units(file)
+        if unit.kind == "function" and unit.change == "changed"
+    ]
+
+
+@patch
+def random_function(task: Task, bad: Path, good: Path) -> Texts:
+    """A floor: the good wheel's text of any one changed function of the compiler."""
+    return text_of(random.Random(task.id).choice(changed_functions(bad, good)), bad, good)
+
+
+@patch
+def grep(task: Task, bad: Path, good: Path) -> Texts:
+    """Another floor: that of the changed function whose name has the most words of the program."""
+    words = set(re.findall(r"[a-z]{4,}", task.program.lower()))
+
+    def fits(unit: Unit) -> float:
+        names = re.findall(r"[a-z]{4,}", unit.qualname.lower())
+        return sum(name in words for name in names) / (1 + len(names))
+
+    return text_of(max(changed_functions(bad, good), key=fits), bad, good)
+
+
+def text_of(unit: Unit, bad: Path, good: Path) -> Texts:
+    try:
+        return wheels(bad, good).mixed({unit: None})
+    except PatchError:
+        return {}
+
+
+# --- running ---------------------------------------------------------------------------------------------
+
+
+def torch_of(release: str) -> Path:
+    """The torch folder of a release's environment, which is made if it is not there."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pt2bugs.cli", "envs", "create", "--torch", release],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return next(Path(done.stdout.split()[-1]).glob("lib/python*/site-packages/torch"))
+
+
+def score(task: Task, folder: Path, texts: Texts, bad: Path, results: Path) -> dict[str, object]:
+    """Score these texts in a folder that `start` has made, and put the old ones back."""
+    for file, text in texts.items():
+        (folder / "torch" / file).write_text(text, encoding="utf-8")
+    began = time.monotonic()
+    command = ["repair", "score", task.id, str(folder), "--json", "--results", str(results)]
+    done = subprocess.run(
+        [sys.executable, "-m", "pt2bugs.cli", *command], stdout=subprocess.PIPE, text=True, check=False
+    )
+    for file in texts:
+        path = folder / "torch" / file
+        if (bad / file).exists():
+            path.write_bytes((bad / file).read_bytes())
+        else:
+            path.unlink()
+    answer = json.loads(done.stdout) if done.stdout else {"task": task.id, "verdict": "refused", "reasons": []}
+    return {**answer, "seconds": round(time.monotonic() - began, 1)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--task", action="append", default=[], help="number of an issue (default: every task)")
+    parser.add_argument("--patch", action="append", default=[], choices=sorted(PATCHES), help="default: all of them")
+    parser.add_argument("--results", type=Path, default=ROOT / "results")
+    options = parser.parse_args()
+    chosen = [
+        task
+        for task in tasks_of(options.results, load_cases([ROOT / "cases"]))
+        if task.can_be_scored and (not options.task or task.id.rpartition("_")[2] in options.task)
+    ]
+    for task in chosen:
+        bad, good = torch_of(task.bad), torch_of(task.good)
+        with tempfile.TemporaryDirectory(dir=bad.parents[4]) as temporary:
+            folder = Path(temporary) / "work"
+            command = ["repair", "start", task.id, str(folder), "--results", str(options.results)]
+            subprocess.run([sys.executable, "-m", "pt2bugs.cli", *command], check=True)
+            for name in options.patch or PATCHES:
+                texts = PATCHES[name](task, bad, good)
+                print(json.dumps({"patch": name, **score(task, folder, texts, bad, options.results)}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,191 @@
+"""`pt2bugs repair`: tasks of bugs whose fix is proved: what there is, a folder to work in, and the score of a patch."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pt2bugs.case.corpus import corpus_roots
+from pt2bugs.case.model import Case
+from pt2bugs.commands import OK, UNEXPECTED
+from pt2bugs.commands.console import print_json, say, warn
+from pt2bugs.commands.isolate import Question, check_of, environments, neighbours_of
+from pt2bugs.commands.options import CorpusOptions, EnvironmentOptions, ResultsOptions, folder, option
+from pt2bugs.commands.selection import load_corpus
+from pt2bugs.engine.folders import cache_home
+from pt2bugs.envs.environment import Environment
+from pt2bugs.errors import InputError, NothingSelected
+from pt2bugs.isolate.isolation import Isolation
+from pt2bugs.isolate.trials import Check
+from pt2bugs.repair.patch import read_patch
+from pt2bugs.repair.score import SOLVED, Score, Scorer, torch_of
+from pt2bugs.repair.tasks import Task, task_named, tasks_of
+from pt2bugs.repair.workplace import check_is_empty, start
+from pt2bugs.results.folder import open_results, results_folder
+from pt2bugs.results.history import Histories
+
+EXAMPLES = (
+    ("pt2bugs repair list", "the tasks: bugs whose fix is proved"),
+    ("pt2bugs repair start pytorch_183771 work --show traceback", "a torch to repair, and the program that fails"),
+    ("pt2bugs repair score pytorch_183771 work", "is the bug gone, and is nothing else"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(CorpusOptions, ResultsOptions, EnvironmentOptions):
+    """Options of `repair`."""
+
+    action: str = option(
+        "ACTION",
+        default="list",
+        choices=("list", "start", "score"),
+        help="list the tasks (the default), start one in a new folder, or score what was done there",
+    )
+    task: str | None = option("TASK", help="start, score: the id of a task, or the number of its issue")
+    folder: Path | None = option("DIR", parse=folder, help="start, score: the folder; start wants it empty or new")
+    show: str = option(
+        "--show",
+        default="program",
+        choices=("issue", "program", "traceback"),
+        help="start: what is told beside the program: its issue, nothing (the default), or the failure as measured",
+    )
+    json: bool = option("--json", default=False, help="list, score: as JSON")
+
+
+def run(options: Options) -> int:
+    """Select, then do what the action says. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
+    corpus, tasks = select(options)
+    if options.action == "list":
+        return render_list(options, tasks)
+    if options.task is None or options.folder is None:
+        raise InputError(f"repair {options.action}: takes a task and a folder")
+    task = task_named(options.task, tasks, corpus)
+    if options.action == "start":
+        return make(options, task, options.folder, corpus)
+    return render(options, query(options, task, options.folder, corpus))
+
+
+def select(options: Options) -> tuple[list[Case], list[Task]]:
+    """Return the corpus and the tasks.
+
+    Args:
+        options: of the command.
+
+    Raises:
+        NothingSelected: no fix is proved.
+    """
+    corpus = load_corpus(corpus_roots(options.cases))
+    results = options.results or results_folder()
+    tasks = tasks_of(results, corpus)
+    if not tasks:
+        raise NothingSelected(f"{results}: no fix is proved there, so there is no task; see `pt2bugs isolate`")
+    return corpus, tasks
+
+
+def render_list(options: Options, tasks: Sequence[Task]) -> int:
+    """Print the tasks. Return the exit code.
+
+    Args:
+        options: of the command.
+        tasks: all of them.
+    """
+    if options.json:
+        print_json([task.as_dict() for task in tasks])
+        return OK
+    for task in tasks:
+        about = task.as_dict()
+        twins = f"{task.twins} hidden checks" if task.can_be_scored else "cannot be scored yet"
+        print(f"{task.id:20}  torch {task.bad:8}  {about['backend']:10}  {about['symptom']:16}  {twins}")
+    say(f"{len(tasks)} tasks")
+    return OK
+
+
+def make(options: Options, task: Task, place: Path, corpus: Sequence[Case]) -> int:
+    """Make the folder of a task. Return the exit code.
+
+    Args:
+        options: of the command.
+        task: which one.
+        place: new or empty.
+        corpus: all cases.
+    """
+    check_is_empty(place)
+    shown = _shown(options, task, corpus)
+    with _environments(options) as environment_of:
+        environment = environment_of(task.bad)
+        start(task, environment, torch_of(environment), place, cache_home() / "repair" / "libraries", shown)
+    say(f"{place}/torch is torch {task.bad}, to be changed; `cd {place} && ./python program.py` runs the program")
+    say(f"then: pt2bugs repair score {task.id} {place}")
+    return OK
+
+
+def _shown(options: Options, task: Task, corpus: Sequence[Case]) -> str:
+    if options.show == "issue":
+        return f"{task.case.title}\n{task.case.issue}\n"
+    if options.show == "program":
+        return ""
+    histories = Histories.load(open_results(options.results), corpus, warn, options.python)
+    finding = histories.of(task.cell).findings.get(task.bad)
+    if finding is None:
+        raise InputError(f"{task.id}: the journal has no line of torch {task.bad} that shows the failure")
+    record = finding.record
+    frames = [record["frame"], *record.get("frames", ())]
+    lines = [f"  {frame}" for frame in reversed(frames) if frame]
+    return "\n".join([*lines, f"{record['error_type']}: {record['message']}\n"])
+
+
+def query(options: Options, task: Task, place: Path, corpus: Sequence[Case]) -> Score:
+    """Return the score of what was done in a folder.
+
+    Args:
+        options: of the command.
+        task: which one.
+        place: as `start` made it.
+        corpus: all cases.
+
+    Raises:
+        WorkplaceError: it holds no patch that can be scored.
+        ScoreError: the task cannot be scored here.
+    """
+    histories = Histories.load(open_results(options.results), corpus, warn, options.python)
+    with _environments(options) as environment_of:
+        scorer = Scorer(task, environment_of, cache_home() / "repair", say)
+        with contextlib.closing(scorer):
+            patch = read_patch(place, scorer.torch)
+            return scorer.score(patch, _neighbours(task, corpus, histories))
+
+
+@contextlib.contextmanager
+def _environments(options: Options) -> Iterator[Callable[[str], Environment]]:
+    """Yield what gives the environment of a release, made if it is not there, and kept while in use."""
+    with contextlib.ExitStack() as stack:
+        yield lambda release: stack.enter_context(environments(options, (release, release)))[0]
+
+
+def _neighbours(task: Task, corpus: Sequence[Case], histories: Histories) -> list[Check]:
+    """Return the checks of other cases that pass in the bad release."""
+    cell = task.cell
+    result = Isolation(*cell.key, bad=task.bad, good=task.good, direction="fixed")
+    return neighbours_of(Question(result, check_of(cell), task.case), corpus, histories)
+
+
+def render(options: Options, score: Score) -> int:
+    """Print a score. Return the exit code.
+
+    Args:
+        options: of the command.
+        score: of a patch.
+    """
+    if options.json:
+        print_json(score.as_dict())
+    else:
+        print(f"{score.task}: {score.verdict}")
+        for _, reason in score.findings:
+            print(f"  {reason}")
+    return OK if score.verdict == SOLVED else UNEXPECTED

@@ -1,0 +1,475 @@
+"""The score of a patch: what it does to the task, to the hidden checks, and to everything else.
+
+All that runs, runs in fresh processes without a network. The patched torch only computes; another process, whose torch
+is that of the wheel, compares. What the compiler did is compared with what it does in the *fixed copy*: the bad release
+with the proved units and no other change.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import re
+import shutil
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.engine.client import Engine, EngineError, EngineSettings, Worker
+from pt2bugs.engine.protocol import Limits
+from pt2bugs.envs.environment import Environment
+from pt2bugs.errors import InputError
+from pt2bugs.files import write_text
+from pt2bugs.isolate.patched import patched_torch
+from pt2bugs.isolate.trials import Check, PatchedRelease, Release, executed
+from pt2bugs.isolate.units import FilePair, PatchError, SourceFile, Unit, Wheels
+from pt2bugs.repair.patch import Patch
+from pt2bugs.repair.tasks import SMOKE, TASK, UNRELATED, Probe, Task, probes_of
+
+SOLVED, AROUND, BROKE, NO = "solved", "around", "broke", "no"
+PROBE_S = 300.0
+NEIGHBOURS_S = 30.0
+_INSIDE = "pt2bugs.repair.inside"
+_ENV = {"TORCH_COMPILE_USE_LAZY_GRAPH_MODULE": "0"}
+"""The texts of all graphs are made, whether or not they run."""
+_MORE_IS_WORSE = {
+    "entries": "frames are compiled again",
+    "breaks": "graph breaks",
+    "functions": "runs of the program's own functions as Python",
+    "graph_calls": "runs of a graph as Python",
+    "late": "texts compiled when all had been before",
+}
+_NONE_IS_WORSE = {"graphs": "graphs of AOTAutograd", "kernels": "kernels"}
+_Report = Mapping[str, Any]
+
+
+class ScoreError(InputError):
+    """A task that cannot be scored here.
+
+    Cause: its hidden checks are not written, or do not pass on this machine with the fix.
+    Remedy: the message says which; another task, or another machine.
+    """
+
+
+@dataclass
+class Score:
+    """A verdict with its reasons."""
+
+    task: str
+    findings: list[tuple[str, str]] = field(default_factory=list)
+
+    def add(self, verdict: str, reason: str) -> None:
+        """Add what speaks against the patch.
+
+        Args:
+            verdict: what it would make of it.
+            reason: one line.
+        """
+        if (verdict, reason) not in self.findings:
+            self.findings.append((verdict, reason))
+
+    @property
+    def verdict(self) -> str:
+        """The first of ``no``, ``around``, ``broke`` that was found; else ``solved``."""
+        verdicts = {verdict for verdict, _ in self.findings}
+        return next((verdict for verdict in (NO, AROUND, BROKE) if verdict in verdicts), SOLVED)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        return {"task": self.task, "verdict": self.verdict, "reasons": [reason for _, reason in self.findings]}
+
+
+class Processes:
+    """The processes of one torch: that of the wheel, or a copy with other texts."""
+
+    def __init__(self, environment: Environment, task: Task, paths: Sequence[Path], home: Path | None) -> None:
+        self._engine = Engine(
+            EngineSettings(
+                python=environment.python,
+                targets=((task.isolation["device"], task.backend),),
+                keeps_python_path=False,
+                env={**_ENV, **({"PT2BUGS_HOME": str(home)} if home else {})},
+                paths=tuple(paths),
+                offline=True,
+            )
+        )
+        self._device = task.isolation["device"]
+
+    def probe(self, probes: Sequence[Probe], backend: str | None = None) -> list[_Report]:
+        """Call probes, two at once, and return what each reports.
+
+        Args:
+            probes: of hidden files; they run under another name.
+            backend: instead of theirs; empty for none.
+
+        Raises:
+            EngineError: this torch does not import.
+        """
+        self._engine.start()
+        workers = 2
+
+        def some(part: Sequence[Probe]) -> list[_Report]:
+            with contextlib.closing(self._engine.open()) as worker:
+                return [self._call(worker, probe, probe.backend if backend is None else backend) for probe in part]
+
+        with tempfile.TemporaryDirectory(prefix="program-") as folder, ThreadPoolExecutor(workers) as pool:
+            moved = [Probe(_moved(probe.path, Path(folder)), probe.name, probe.backend) for probe in probes]
+            parts = list(pool.map(some, [moved[start::workers] for start in range(workers)]))
+        return [parts[index % workers][index // workers] for index in range(len(probes))]
+
+    def _call(self, worker: Worker, probe: Probe, backend: str) -> _Report:
+        request: Any = {
+            "kind": "call", "function": f"{_INSIDE}:run", "path": str(probe.path), "probe": probe.name,
+            "backend": backend, "device": self._device, "threads": 1, "timeout_s": PROBE_S,
+        }  # fmt: skip
+        ended = worker.run(request, Limits(PROBE_S, None))
+        report = ended.frames.get("report")
+        if isinstance(report, dict) and "rounds" in report:
+            return report
+        if isinstance(report, dict) and "observation" in report:
+            seen = report["observation"]
+            failed = {name: seen.get(name, "") for name in ("error_type", "message")}
+        else:
+            failed = {"error_type": "", "message": f"the process died: {ended.signal or ended.exit_status}"}
+        return {"rounds": [{"outcome": "raise", **failed}], "counts": {}}
+
+    def judge(self, pairs: Sequence[tuple[Any, Any]]) -> list[str]:
+        """Return where what came out differs from what should have, a text for each pair.
+
+        Args:
+            pairs: both as `inside.encode` makes them.
+
+        Raises:
+            EngineError: the judge died.
+        """
+        request: Any = {"kind": "call", "function": f"{_INSIDE}:judge", "pairs": list(pairs)}
+        with contextlib.closing(self._engine.open()) as worker:
+            report = worker.run(request, Limits(PROBE_S, None)).frames.get("report") or {}
+        if "differences" not in report:
+            raise EngineError(f"the outputs cannot be compared: {report.get('text', 'the process died')}")
+        return list(report["differences"])
+
+    def release(self) -> PatchedRelease:
+        """Return the same torch as what runs the checks of cases."""
+        return PatchedRelease(self._engine)
+
+    def close(self) -> None:
+        """End them."""
+        self._engine.close()
+
+
+def _moved(path: Path, folder: Path) -> Path:
+    """Copy a file to where neither folder nor name tells what it is."""
+    name = f"m{hashlib.sha256(path.read_bytes()).hexdigest()[:8]}.py"
+    if not (folder / name).exists():
+        shutil.copyfile(path, folder / name)
+    return folder / name
+
+
+class Scorer:
+    """Scores patches of one task.
+
+    Args:
+        task: what they are to repair.
+        environments: yields the environment of a release.
+        cache: a folder for copies, and for what the releases themselves show.
+        say: told of every step.
+    """
+
+    def __init__(
+        self, task: Task, environments: Callable[[str], Environment], cache: Path, say: Callable[[str], None]
+    ) -> None:
+        if not task.can_be_scored:
+            raise ScoreError(f"{task.id}: its hidden checks are not written yet, so that nothing can be scored")
+        self.task, self._environments, self._cache, self._say = task, environments, cache, say
+        self._bad = environments(task.bad)
+        self._stack = contextlib.ExitStack()
+
+    @cached_property
+    def torch(self) -> Path:
+        """The torch folder of the bad release."""
+        return torch_of(self._bad)
+
+    @cached_property
+    def _wheel(self) -> Processes:
+        """The bad release as it is: it computes without the compiler what is right, and compares."""
+        processes = Processes(self._bad, self.task, (), None)
+        self._stack.callback(processes.close)
+        return processes
+
+    @contextlib.contextmanager
+    def _patched(self, texts: Mapping[str, str]) -> Iterator[Processes]:
+        with patched_torch(self.torch, self._cache / "copies", self._bad.key.folder) as copy:
+            copy.patch(texts)
+            with contextlib.closing(Processes(self._bad, self.task, (copy.path,), copy.home)) as processes:
+                yield processes
+
+    def score(self, patch: Patch, neighbours: Sequence[Check] = ()) -> Score:
+        """Return the verdict on a patch.
+
+        Args:
+            patch: of the bad release's text.
+            neighbours: checks of other cases that pass in the bad release, the likeliest to be met first.
+
+        Raises:
+            ScoreError: the hidden checks do not pass with the fix on this machine.
+            EngineError: the environment is broken.
+            CopyError: a copy of torch cannot be made.
+        """
+        score = Score(self.task.id)
+        if not patch.texts:
+            score.add(NO, "the patch is empty")
+            return score
+        for sign in patch.signs_of_going_around(self.task.program, self.task.id):
+            score.add(AROUND, sign)
+        with self._patched(patch.texts) as patched:
+            try:
+                self._check(patched, score)
+                # What is no repair of the program needs no further look.
+                for step in (self._hidden, self._unrelated):
+                    if not score.findings:
+                        step(patched, score)
+            except EngineError as error:
+                score.add(BROKE, f"torch does not import: {str(error).splitlines()[-1]}")
+            if not score.findings:
+                self._neighbours(patched, patch, neighbours, score)
+        return score
+
+    def close(self) -> None:
+        """End all processes."""
+        self._stack.close()
+
+    # --- the steps ---------------------------------------------------------------------------------------
+
+    def _check(self, patched: Processes, score: Score) -> None:
+        """Run the check of the case itself, as a program of no particular name."""
+        cell, case = self.task.cell, self.task.case
+        given = {"device": cell.device, "backend": cell.backend}
+        with tempfile.TemporaryDirectory(prefix="program-") as folder, contextlib.closing(patched.release()) as release:
+            path = Path(folder) / f"p{hashlib.sha256(case.id.encode()).hexdigest()[:8]}.py"
+            path.write_text(self.task.program, encoding="utf-8")
+            check = Check(
+                path, cell.check.name, {name: given[name] for name in cell.check.parameters}, cell.device,
+                cell.backend, case.timeout, case.memory, case.compiles, case.isolation, case.env,
+            )  # fmt: skip
+            run = release.run(check)
+        if run.seen.outcome is Outcome.ERROR and not run.counts:
+            score.add(BROKE, f"the program does not start: {run.seen.message.splitlines()[-1][:300]}")
+        elif not run.passed:
+            score.add(NO, f"the program still fails: {run.seen.summary}")
+
+    def _hidden(self, patched: Processes, score: Score) -> None:
+        """Judge the program on its own values and on new ones, and its twins, and compare what was compiled."""
+        probes = self.task.probes
+        right, fixed = self._right(probes), self._fixed(probes)
+        for probe, report, expected, counted in zip(probes, patched.probe(probes), right, fixed, strict=True):
+            name = "the program" if probe.name == TASK else f"the hidden check {probe.name}"
+            for number, difference in enumerate(self._differences(report, expected)):
+                if difference:
+                    values = " on new values" if probe.name == TASK and number else ""
+                    score.add(AROUND, f"{name}{values}: {difference}")
+                    break
+            for worse in worse_counts(report["counts"], counted["counts"]):
+                score.add(AROUND, f"{name}: {worse}")
+
+    def _unrelated(self, patched: Processes, score: Score) -> None:
+        """Programs that have nothing to do with the task, and operators outside the compiler, are as they were."""
+        probes = probes_of(UNRELATED, "inductor")
+        before = self._kept("wheel", probes, lambda: self._wheel.probe(probes))
+        for probe, report, expected in zip(probes, patched.probe(probes), before, strict=True):
+            differences = [text for text in self._differences(report, expected) if text]
+            if differences:
+                score.add(BROKE, f"{probe.name}: {differences[0]}")
+            for worse in worse_counts(report["counts"], expected["counts"]):
+                score.add(AROUND, f"{probe.name}: {worse}")
+        smoke = probes_of(SMOKE, "")
+        for probe, report, expected in zip(smoke, patched.probe(smoke), self._right(smoke), strict=True):
+            for difference in self._differences(report, expected):
+                if difference:
+                    score.add(BROKE, f"without the compiler, {probe.name}: {difference}")
+
+    def _neighbours(self, patched: Processes, patch: Patch, neighbours: Sequence[Check], score: Score) -> None:
+        """Run checks of other cases that execute a changed function in the bad release."""
+        units, pairs = _units(patch)
+        functions = {(unit.file, unit.key) for unit in units if unit.kind == "function" and unit.change == "changed"}
+        if not functions:
+            return
+        words = Counter(word for unit in units for word in re.findall(r"[a-z]{4,}", unit.qualname.lower()))
+        deadline = time.monotonic() + NEIGHBOURS_S
+        stayed = met = 0
+        with (
+            contextlib.closing(Release(self._bad, self._cache / "traced")) as bad,
+            contextlib.closing(patched.release()) as release,
+        ):
+            for check in sorted(neighbours, key=lambda check: -_mentions(check, words)):
+                if time.monotonic() > deadline:
+                    break
+                if not _traced(bad, check, pairs) & functions:
+                    continue
+                met += 1
+                run = release.run(check)
+                stayed += run.passed
+                if not run.passed:
+                    score.add(BROKE, f"{check.path.stem} turned red: {run.seen.summary}")
+        self._say(f"{stayed} of {met} other cases that execute a changed function stay green")
+
+    # --- what is right ---------------------------------------------------------------------------------
+
+    def _differences(self, report: _Report, expected: _Report) -> list[str]:
+        """Where the calls of a probe differ from those that are right."""
+        pairs: list[tuple[Any, Any]] = []
+        for actual, right in zip(report["rounds"], expected["rounds"], strict=False):
+            if actual["outcome"] != right["outcome"] or actual["outcome"] == "raise":
+                pairs.append((_end(actual), _end(right)))
+            else:
+                pairs.append((actual["output"], right["output"]))
+        return self._wheel.judge(pairs)
+
+    def _right(self, probes: Sequence[Probe]) -> list[_Report]:
+        """What the probes give without the compiler."""
+        return self._kept("eager", probes, lambda: self._wheel.probe(probes, ""))
+
+    def _fixed(self, probes: Sequence[Probe]) -> list[_Report]:
+        """What they give, and what the compiler does, in the bad release with the proved units."""
+
+        def measure() -> list[_Report]:
+            with self._patched(self._fix()) as fixed:
+                reports = fixed.probe(probes)
+            for probe, report, right in zip(probes, reports, self._right(probes), strict=True):
+                if differences := [text for text in self._differences(report, right) if text]:
+                    raise ScoreError(f"{self.task.id}: {probe.name} does not pass with the fix here: {differences[0]}")
+            return reports
+
+        return self._kept(f"fixed {self.task.isolation['patch_sha256']}", probes, measure)
+
+    def _fix(self) -> dict[str, str]:
+        """The texts of the proved fix, made of the two wheels; they are written nowhere but into a copy."""
+        good = torch_of(self._environments(self.task.good))
+        try:
+            return fix_texts(self.task.isolation["units"], Wheels(self.torch, good))
+        except PatchError as error:
+            raise ScoreError(f"{self.task.id}: the fix cannot be made of the two wheels: {error}") from None
+
+    def _kept(self, what: str, probes: Sequence[Probe], measure: Callable[[], list[_Report]]) -> list[_Report]:
+        """Return what a release shows; measured once, and kept."""
+        texts = [probe.path.read_text(encoding="utf-8") for probe in probes]
+        inside = (Path(__file__).parent / "inside.py").read_text(encoding="utf-8")
+        about = json.dumps([what, self._bad.key.folder, [(p.name, p.backend) for p in probes], texts, inside])
+        path = self._cache / "references" / f"{hashlib.sha256(about.encode()).hexdigest()[:24]}.json"
+        with contextlib.suppress(OSError, ValueError):
+            return list(json.loads(path.read_text(encoding="utf-8")))
+        reports = measure()
+        write_text(path, json.dumps(reports))
+        return reports
+
+
+def torch_of(environment: Environment) -> Path:
+    """Return the torch folder of an environment.
+
+    Args:
+        environment: of any release.
+
+    Raises:
+        EngineError: there is none.
+    """
+    for folder in environment.path.glob("lib/python*/site-packages/torch"):
+        return folder
+    raise EngineError(f"{environment.path}: there is no torch")
+
+
+def fix_texts(units: Iterable[Mapping[str, Any]], wheels: Wheels) -> dict[str, str]:
+    """Return the texts of the bad release with units of the good one.
+
+    Args:
+        units: as results have them.
+        wheels: the two releases.
+
+    Raises:
+        PatchError: they do not differ there.
+    """
+    selection: dict[Unit, frozenset[int] | None] = {}
+    for told in units:
+        known = (u for u in wheels.units(told["file"]) if (u.qualname, u.kind) == (told["qualname"], told["kind"]))
+        unit = next(known, None)
+        if unit is None:
+            raise PatchError(f"torch/{told['file']}: {told['qualname']} is the same in both releases")
+        hunks = told.get("hunks")
+        selection[unit] = frozenset(hunks) if hunks is not None else None
+    return wheels.mixed(selection)
+
+
+def worse_counts(actual: Mapping[str, Any], expected: Mapping[str, Any]) -> Iterator[str]:
+    """Yield in what the compiler did less than it should, or more often.
+
+    Args:
+        actual: counts of a probe.
+        expected: those of the release that they are compared with.
+    """
+    if expected and not actual:
+        yield "what the compiler did cannot be counted"
+        return
+    for name, what in _MORE_IS_WORSE.items():
+        if actual.get(name, 0) > expected.get(name, 0):
+            yield f"{actual[name]} {what}, not {expected[name]}"
+    if actual.get("frames", 0) < expected.get("frames", 0):
+        yield f"{actual['frames']} frames are compiled, not {expected['frames']}"
+    for name, what in _NONE_IS_WORSE.items():
+        if expected.get(name, 0) and not actual.get(name, 0):
+            yield f"no {what}, not {expected[name]}"
+    new, old = Counter(actual.get("operators", {})), Counter(expected.get("operators", {}))
+    if new.total() < old.total():
+        yield f"{new.total()} operators are captured, not {old.total()}: {', '.join(sorted(old - new))} less"
+    for name in sorted(new.keys() - old.keys()):
+        if name.startswith("torch.ops."):
+            yield f"the graph calls {name}, which is not of the program"
+    fallbacks = Counter(actual.get("fallbacks", {})) - Counter(expected.get("fallbacks", {}))
+    if Counter(actual.get("fallbacks", {})).total() > Counter(expected.get("fallbacks", {})).total():
+        yield f"Inductor leaves {', '.join(sorted(fallbacks))} to eager"
+
+
+def _end(call: Mapping[str, Any]) -> str:
+    if call["outcome"] == "pass":
+        return "a result"
+    message = " ".join(str(call.get("message", "")).split())[:200]
+    return f"{call.get('error_type', '')}: {message}"
+
+
+def _units(patch: Patch) -> tuple[list[Unit], dict[str, FilePair]]:
+    """Return the units of a patch, and its files that Python can parse."""
+    pairs: dict[str, FilePair] = {}
+    for file, text in patch.texts.items():
+        if file.endswith(".py") and file in patch.before:
+            with contextlib.suppress(PatchError):
+                pairs[file] = FilePair(file, SourceFile(patch.before[file]), SourceFile(text))
+    return [unit for pair in pairs.values() for unit in pair.units], pairs
+
+
+def _mentions(check: Check, words: Mapping[str, int]) -> int:
+    text = check.path.read_text(encoding="utf-8").lower()
+    return sum(word in text for word in words)
+
+
+def _traced(bad: Release, check: Check, pairs: Mapping[str, FilePair]) -> set[tuple[str, tuple[str, str, int]]]:
+    """Return file and key of what a check executes in the bad release; nothing if it does not pass there."""
+    name = hashlib.sha256(f"{check.name} {check.device} {check.backend} ".encode() + check.path.read_bytes())
+    path = bad.traces / name.hexdigest()[:24]
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        running = bad.scratch / "neighbour"
+        running.unlink(missing_ok=True)
+        passed = bad.run(check, trace=running).passed
+        write_text(path, running.read_text() if passed and running.exists() else "")
+    met = set()
+    for file, line in executed(path):
+        item = pairs[file].bad.item_at(line) if file in pairs else None
+        if item is not None:
+            met.add((file, item.key))
+    return met
