@@ -15,5 +15,6 @@ class CorpusHook(BuildHookInterface):
             build_data["force_include"] |= {
                 "cases": "pt2bugs/_corpus/cases",
                 "results": "pt2bugs/_corpus/results",
+                "CITATION.cff": "pt2bugs/_corpus/CITATION.cff",
                 "docs/evaluation/datasheet.md": "pt2bugs/_corpus/docs/evaluation/datasheet.md",
             }

@@ -22,6 +22,7 @@ from pt2bugs.results.tables import csv_text
 
 _TYPES = {"text": pa.string(), "texts": pa.list_(pa.string()), "integer": pa.int64(), "boolean": pa.bool_()}
 DATASHEET = Path("evaluation") / "datasheet.md"
+README = Path(__file__).parent / "README.md"
 
 
 def data_set(tables: Tables, cases: Iterable[Case], results: Path, *, is_ours: bool) -> dict[str, bytes]:
@@ -45,8 +46,10 @@ def data_set(tables: Tables, cases: Iterable[Case], results: Path, *, is_ours: b
         isolated = results / fixes.FOLDER / f"{case.id}.json"
         if isolated.is_file():
             files[f"fixes/{case.id}.json"] = isolated.read_bytes()
+    files["README.md"] = README.read_bytes()
     if is_ours:
         files["datasheet.md"] = (brought("docs") / DATASHEET).read_bytes()
+        files["CITATION.cff"] = (brought("docs").parent / "CITATION.cff").read_bytes()
     files["croissant.json"] = croissant(files)
     return {**files, "SHA256SUMS": checksums(files)}
 

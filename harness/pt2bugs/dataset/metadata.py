@@ -57,6 +57,7 @@ _CONTEXT: dict[str, Any] = {
 }
 _TYPES = {"text": "sc:Text", "texts": "sc:Text", "integer": "sc:Integer", "boolean": "sc:Boolean"}
 _FORMATS = {
+    ".cff": "application/yaml",
     ".csv": "text/csv",
     ".json": "application/json",
     ".jsonl": "application/jsonl",

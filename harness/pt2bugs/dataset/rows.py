@@ -154,7 +154,8 @@ class Tables:
         first, life, isolation = bug.cases[0], bug.life, bug.isolation or {}
         was_seen = life is not None and bool(life.open_in)
         fixed_in = life.until if life is not None else ""
-        day = self.days.get(fixed_in)
+        first_failing = life.open_in[0] if life is not None and was_seen else None
+        last_failing = life.open_in[-1] if life is not None and was_seen else None
         row = {
             "bug": bug.id,
             "group": group,
@@ -170,13 +171,15 @@ class Tables:
             "backends": _distinct(backend for case in bug.cases for backend in case.backends),
             "operators": sorted({name for case in bug.cases for name in operators(_text(case))}),
             "flaky": any(row.is_flaky for row in bug.rows) or any(case.flaky for case in bug.cases),
-            "first_failing": life.open_in[0] if life is not None and was_seen else None,
-            "last_failing": life.open_in[-1] if life is not None and was_seen else None,
+            "first_failing": first_failing,
+            "first_failing_on": self._day(first_failing),
+            "last_failing": last_failing,
+            "last_failing_on": self._day(last_failing),
             "left_censored": not life.since if life is not None and was_seen else None,
             "introduced_after": _introduced_after(life) if life is not None else None,
             "alive": life.is_open if life is not None else None,
             "fixed_in": fixed_in,
-            "fixed_on": day.isoformat() if day else None,
+            "fixed_on": self._day(fixed_in),
             "intervals": [str(interval) for interval in life.intervals] if life is not None else [],
             "fix": next((case.fix for case in bug.cases if case.fix), None),
             "isolated_evidence": isolation.get("evidence"),
@@ -195,6 +198,11 @@ class Tables:
         for name in ("outcome", "error_type", "message", "frame", "signal"):
             row[f"seen_{name}"] = seen.get(name)
         return {name: None if value == "" else value for name, value in row.items()}
+
+    def _day(self, release: str | None) -> str | None:
+        """The day on which a release was published."""
+        day = self.days.get(release or "")
+        return day.isoformat() if day else None
 
     @cached_property
     def cell_rows(self) -> list[Row]:

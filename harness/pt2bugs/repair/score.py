@@ -94,7 +94,8 @@ class Processes:
         self._engine = Engine(
             EngineSettings(
                 python=environment.python,
-                targets=((task.isolation["device"], task.backend),),
+                # What is unrelated runs on Inductor; without a word here each of its cells would prepare that anew.
+                targets=tuple((task.isolation["device"], name) for name in dict.fromkeys((task.backend, "inductor"))),
                 keeps_python_path=False,
                 env={**_ENV, **({"PT2BUGS_HOME": str(home)} if home else {})},
                 paths=tuple(paths),
