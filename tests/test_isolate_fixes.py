@@ -30,7 +30,7 @@ def test_a_weaker_answer_does_not_replace_a_stronger_one(tmp_path: Path) -> None
     fixes.save(tmp_path, [isolation(evidence="executed", units=[])])
     assert fixes.of_case(tmp_path, "a") == [isolation(trials=1)]
     fixes.save(tmp_path, [isolation(trials=2), isolation(direction="introduced", bad="2.13.0", good="2.12.1")])
-    assert [one.get("trials") for one in fixes.load(tmp_path)] == [2, None]
+    assert [isolation.get("trials") for isolation in fixes.load(tmp_path)] == [2, None]
     assert fixes.of_case(tmp_path, "b") == []
 
 
@@ -52,9 +52,11 @@ def test_a_sentence_names_what_has_evidence() -> None:
 def test_the_committed_ones_can_be_read() -> None:
     """Locations and hashes alone: no text of PyTorch's sources."""
     folder = Path(__file__).resolve().parent.parent / "results"
-    for one in fixes.load(folder):
-        assert one["evidence"] in fixes.EVIDENCE
-        assert one["label"] in fixes.LABELS
-        assert (one["evidence"] == "proved") == (not one["reason"] and one["label"] != "unknown"), one["case"]
-        text = json.dumps(one)
-        assert "\\n" not in text.replace(json.dumps(one["reason"]), ""), one["case"]
+    for isolation in fixes.load(folder):
+        assert isolation["evidence"] in fixes.EVIDENCE
+        assert isolation["label"] in fixes.LABELS
+        assert (isolation["evidence"] == "proved") == (not isolation["reason"] and isolation["label"] != "unknown"), (
+            isolation["case"]
+        )
+        text = json.dumps(isolation)
+        assert "\\n" not in text.replace(json.dumps(isolation["reason"]), ""), isolation["case"]

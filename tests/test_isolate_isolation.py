@@ -82,7 +82,7 @@ def ask(tmp_path: Path) -> Iterator[Ask]:
         result = Isolation("case", "test_row", "cpu", "inductor", "2.90.0", "2.91.0", "fixed")
         neighbour = tmp_path / "guard.py"
         neighbour.write_text(CHECK.replace("-3)", "-10)"))
-        checks = [Check(one, "test_row", arguments, "cpu", "inductor", 10, None) for one in (path, neighbour)]
+        checks = [Check(program, "test_row", arguments, "cpu", "inductor", 10, None) for program in (path, neighbour)]
         isolator = Isolator(
             result,
             checks[0],

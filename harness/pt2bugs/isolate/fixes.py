@@ -62,11 +62,13 @@ def _read(path: Path) -> list[dict[str, Any]]:
     isolations = data.get("isolations") if isinstance(data, dict) else None
     if isolations is None or data.get("schema") != SCHEMA or not isinstance(isolations, list):
         raise FixesError(f"{path}: is no file of isolations of schema {SCHEMA}")
-    for one in isolations:
-        if not isinstance(one, dict) or not all(isinstance(one.get(key), str) for key in (*_QUESTION, "evidence")):
+    for isolation in isolations:
+        if not isinstance(isolation, dict) or not all(
+            isinstance(isolation.get(key), str) for key in (*_QUESTION, "evidence")
+        ):
             raise FixesError(f"{path}: an isolation lacks one of {', '.join(_QUESTION)}, evidence")
-        if one["evidence"] not in EVIDENCE:
-            raise FixesError(f"{path}: unknown evidence {one['evidence']!r}")
+        if isolation["evidence"] not in EVIDENCE:
+            raise FixesError(f"{path}: unknown evidence {isolation['evidence']!r}")
     return isolations
 
 
@@ -85,14 +87,14 @@ def save(results: Path, isolations: Iterable[Mapping[str, Any]]) -> list[Path]:
     """
     written = []
     by_case: dict[str, list[Mapping[str, Any]]] = {}
-    for one in isolations:
-        by_case.setdefault(one["case"], []).append(one)
+    for isolation in isolations:
+        by_case.setdefault(isolation["case"], []).append(isolation)
     for case, new in by_case.items():
-        known = {_question(one): one for one in of_case(results, case)}
-        for one in new:
-            before = known.get(_question(one))
-            if before is None or EVIDENCE.index(one["evidence"]) >= EVIDENCE.index(before["evidence"]):
-                known[_question(one)] = dict(one)
+        known = {_question(isolation): isolation for isolation in of_case(results, case)}
+        for isolation in new:
+            before = known.get(_question(isolation))
+            if before is None or EVIDENCE.index(isolation["evidence"]) >= EVIDENCE.index(before["evidence"]):
+                known[_question(isolation)] = dict(isolation)
         path = results / FOLDER / f"{case}.json"
         data = {"schema": SCHEMA, "isolations": [known[key] for key in sorted(known)]}
         write_text(path, json.dumps(data, indent=1) + "\n")
@@ -100,18 +102,18 @@ def save(results: Path, isolations: Iterable[Mapping[str, Any]]) -> list[Path]:
     return written
 
 
-def _question(one: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(str(one[key]) for key in _QUESTION)
+def _question(isolation: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(str(isolation[key]) for key in _QUESTION)
 
 
-def sentence(one: Mapping[str, Any]) -> str:
+def sentence(isolation: Mapping[str, Any]) -> str:
     """Return an isolation as half a sentence: what it names, and on what evidence; empty if it names nothing.
 
     Args:
-        one: as `Isolation.as_dict` has it.
+        isolation: as `Isolation.as_dict` has it.
     """
-    if one["evidence"] not in ("patch", "proved") or not one["units"]:
+    if isolation["evidence"] not in ("patch", "proved") or not isolation["units"]:
         return ""
-    named = ", ".join(f"{unit['file']}: {unit['qualname']}".removesuffix(": ") for unit in one["units"][:3])
-    more = f" and {len(one['units']) - 3} more" if len(one["units"]) > 3 else ""
-    return f"by a change of {named}{more} ({one['evidence']})"
+    named = ", ".join(f"{unit['file']}: {unit['qualname']}".removesuffix(": ") for unit in isolation["units"][:3])
+    more = f" and {len(isolation['units']) - 3} more" if len(isolation["units"]) > 3 else ""
+    return f"by a change of {named}{more} ({isolation['evidence']})"

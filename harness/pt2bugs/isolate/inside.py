@@ -150,10 +150,10 @@ def _swap(swaps: Sequence[FileSwap], folder: str) -> list[tuple[str, int]]:
     everything = gc.get_objects()
     wanted = {f"{folder}{swap['file']}" for swap in swaps}
     functions: dict[tuple[str, int, str], list[types.FunctionType]] = {}
-    for one in everything:
-        if type(one) is types.FunctionType and one.__code__.co_filename in wanted:
-            code = one.__code__
-            functions.setdefault((code.co_filename, code.co_firstlineno, code.co_name), []).append(one)
+    for function in everything:
+        if type(function) is types.FunctionType and function.__code__.co_filename in wanted:
+            code = function.__code__
+            functions.setdefault((code.co_filename, code.co_firstlineno, code.co_name), []).append(function)
     modules = {getattr(module, "__file__", None): module for module in list(sys.modules.values())}
     files = []
     for swap in swaps:
@@ -162,7 +162,7 @@ def _swap(swaps: Sequence[FileSwap], folder: str) -> list[tuple[str, int]]:
         if module is None:
             unswapped += [
                 (swap["file"], line)
-                for line in (*(one[1] for one in swap["functions"]), *(one[0] for one in swap["added"]))
+                for line in (*(item[1] for item in swap["functions"]), *(item[0] for item in swap["added"]))
             ]
             continue
         with open(swap["text"], encoding="utf-8") as file:  # noqa: PTH123
@@ -181,9 +181,9 @@ def _swap(swaps: Sequence[FileSwap], folder: str) -> list[tuple[str, int]]:
                 swapped |= _swap_function(functions, path, module, mixed, old_line, new_line, defaults=defaults)
             except Exception:
                 unswapped.append((swap["file"], new_line))
-    for one in everything:
-        if isinstance(one, _lru_cache_wrapper) and id(getattr(one, "__wrapped__", None)) in swapped:
-            one.cache_clear()
+    for wrapper in everything:
+        if isinstance(wrapper, _lru_cache_wrapper) and id(getattr(wrapper, "__wrapped__", None)) in swapped:
+            wrapper.cache_clear()
     del everything, functions
     gc.freeze()
     return unswapped
@@ -211,7 +211,7 @@ class _Mixed:
     def statement(self, line: int) -> ast.stmt:
         """The innermost statement that begins at a line."""
         starts = {
-            min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))]): node
+            min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))]): node
             for node in self._statements(self.tree.body)
         }
         return starts[line]
@@ -229,7 +229,7 @@ class _Mixed:
 
 
 def _inner(code: types.CodeType) -> list[types.CodeType]:
-    return [one for one in code.co_consts if isinstance(one, types.CodeType)]
+    return [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
 
 
 def _swap_function(
@@ -272,7 +272,7 @@ def _pairs(old: types.CodeType, new: types.CodeType) -> Iterator[tuple[types.Cod
     yield old, new
     left = _inner(new)
     for code in _inner(old):
-        partner = next((one for one in left if one.co_name == code.co_name), None)
+        partner = next((candidate for candidate in left if candidate.co_name == code.co_name), None)
         if partner is not None:
             left.remove(partner)
             yield from _pairs(code, partner)

@@ -139,7 +139,7 @@ class Isolator:
         wheels: their torch folders.
         budget_s: seconds for finding a set, and again for minimizing it; a proof may take longer.
         neighbours: checks that pass in the bad release, and must go on to do so.
-        neighbours_s: seconds for finding out which of them execute a changed unit.
+        neighbours_s: seconds for finding out which of them execute a changed unit, and again for running those.
         say: told of every step.
     """
 
@@ -179,6 +179,7 @@ class Isolator:
         try:
             self._reproduce(is_documented)
             self._trace()
+            self._extend()
             selection = self._search()
             if selection:
                 selection = self._minimize_hunks(selection)
@@ -223,7 +224,7 @@ class Isolator:
         self.result.seconds = time.monotonic() - self._began
 
     def _extend(self) -> None:
-        """Give a search that has found something as long again to minimize it."""
+        """Give the next part of the search, finding or minimizing, the whole budget."""
         self._deadline = time.monotonic() + self._budget_s
 
     def _left(self) -> float:
@@ -315,6 +316,8 @@ class Isolator:
         try:
             swaps, lines = swaps_of(self.wheels, chosen, folder)
         except PatchError:
+            return Answer.OTHER
+        if not swaps:
             return Answer.OTHER
         self.result.trials += 1
         run = self.bad.run(self.check, swap=swaps)
@@ -426,7 +429,7 @@ class Isolator:
         seen = self._last.seen
         if seen.outcome is Outcome.PASS or not _MISSING.search(f"{seen.error_type}: {seen.message}"):
             return set()
-        words = {word for found in _QUOTED.findall(seen.message) for word in found if word}
+        words = {word for groups in _QUOTED.findall(seen.message) for word in groups if word}
         attribute = "has no attribute" in seen.message or "does not exist" in seen.message
         guilty = {
             unit for unit in self._applied if any(self.wheels.brings(unit, word, attribute=attribute) for word in words)
@@ -456,11 +459,18 @@ class Isolator:
 
     def _is_native(self) -> bool:
         """Try all changed Python and headers at once, and say so if that leaves the bug."""
-        self._check_time(MIN_TEXT_S)
-        # Files as a whole: mixtures of both releases' units may import each other in a circle.
-        files = (*self.wheels.changed_python, *self.wheels.new_python, *self.wheels.changed_headers)
-        texts = {file: (self.wheels.good / file).read_text(encoding="utf-8") for file in files}
-        self._full = self._text_of(texts, [unit for file in files for unit in self.wheels.units(file)])
+        # That a release does not import with the Python of another is so for every check: it is tried once.
+        known = self.bad.traces / f"with-all-of-{self.good.environment.key.folder}"
+        if known.exists():
+            self._full = Answer.OTHER
+        else:
+            self._check_time(MIN_TEXT_S)
+            # Files as a whole: mixtures of both releases' units may import each other in a circle.
+            files = (*self.wheels.changed_python, *self.wheels.new_python, *self.wheels.changed_headers)
+            texts = {file: (self.wheels.good / file).read_text(encoding="utf-8") for file in files}
+            self._full = self._text_of(texts, [Unit(file, "", "file", "changed") for file in files])
+            if not self._last.counts and _MISSING.search(self._last.seen.message):
+                write_text(known, self._last.seen.message)
         if self._full is Answer.OTHER:
             self.result.label, self.result.reason = "mixed", "all changed Python and headers together do not run"
         elif self._full is Answer.RED:
@@ -506,10 +516,10 @@ class Isolator:
         whole = [unit for unit in selection if unit not in {unit for unit, _ in parts}]
 
         def chosen(some: Iterable[tuple[Unit, int]]) -> dict[Unit, frozenset[int] | None]:
-            found: dict[Unit, set[int]] = {}
+            chosen_hunks: dict[Unit, set[int]] = {}
             for unit, index in some:
-                found.setdefault(unit, set()).add(index)
-            return {**dict.fromkeys(whole), **{unit: frozenset(indices) for unit, indices in found.items()}}
+                chosen_hunks.setdefault(unit, set()).add(index)
+            return {**dict.fromkeys(whole), **{unit: frozenset(indices) for unit, indices in chosen_hunks.items()}}
 
         if len(parts) < 2:
             return selection
@@ -554,7 +564,7 @@ class Isolator:
         """Why it is no proof; empty texts where a step holds."""
         result = self.result
         for unit in selection if len(selection) > 1 else ():
-            rest = {one: part for one, part in selection.items() if one != unit}
+            rest = {other: part for other, part in selection.items() if other != unit}
             with contextlib.suppress(PatchError):
                 runs = self._patched_runs(self.bad, self.wheels.mixed(rest))
                 if any(self.judge.answer(run) is Answer.GREEN for run in runs):
@@ -615,18 +625,22 @@ class Isolator:
             met = self._units_met_by(check)
             if met is not None and (always or met & changed):
                 meeting.append(check)
-        stayed = 0
+        stayed = asked = 0
         problem = ""
         with self.bad.patched(self.wheels.mixed(selection), self.check) as patched:
+            deadline = time.monotonic() + self._neighbours_s
             for check in meeting:
+                if time.monotonic() > deadline:
+                    break
+                asked += 1
                 run = patched.run(check)
                 worse = run.worse_than(self.bad.run(check)) if run.passed else {}
                 if run.passed and not worse:
                     stayed += 1
                 elif not problem:
                     problem = f"another check turned red: {check.path.stem}: {run.seen.summary} {worse or ''}".strip()
-        self.result.stayed_green = [stayed, len(meeting)]
-        self._say(f"{stayed} of {len(meeting)} checks that execute a changed function stay green")
+        self.result.stayed_green = [stayed, asked]
+        self._say(f"{stayed} of {asked} checks that execute a changed function stay green")
         return problem
 
     def _units_met_by(self, check: Check) -> set[tuple[str, tuple[str, str, int]]] | None:

@@ -334,8 +334,8 @@ def can_swap(wheels: Wheels, unit: Unit) -> bool:
 
 
 def _decorators(node: Any) -> list[str]:
-    return [ast.dump(one) for one in node.decorator_list]
+    return [ast.dump(decorator) for decorator in node.decorator_list]
 
 
 def _defaults(node: Any) -> list[str]:
-    return [ast.dump(one) for one in (*node.args.defaults, *filter(None, node.args.kw_defaults))]
+    return [ast.dump(default) for default in (*node.args.defaults, *filter(None, node.args.kw_defaults))]

@@ -137,7 +137,7 @@ class SourceFile:
     def item_at(self, line: int) -> Item | None:
         """Return the innermost item that holds a line."""
         item, items = None, self.items
-        while inner := next((one for one in items if one.start <= line < one.end), None):
+        while inner := next((candidate for candidate in items if candidate.start <= line < candidate.end), None):
             item, items = inner, inner.children
         return item
 
@@ -151,7 +151,9 @@ def _walk(items: Iterable[Item]) -> Iterator[Item]:
 def _kind_and_name(node: ast.stmt) -> tuple[str, str]:
     if isinstance(node, FUNCTIONS):
         # Functions that are only registered share a name; what they are registered for tells them apart.
-        registered = f"@{' '.join(ast.unparse(one) for one in node.decorator_list)}" if node.name == "_" else ""
+        registered = (
+            f"@{' '.join(ast.unparse(decorator) for decorator in node.decorator_list)}" if node.name == "_" else ""
+        )
         return "function", _short(node.name + registered)
     if isinstance(node, ast.ClassDef):
         return "class", node.name
@@ -193,7 +195,7 @@ def _code(node: ast.AST) -> str:
         if isinstance(value, ast.AST):
             return f"{type(value).__name__}({', '.join(dump(getattr(value, name, None)) for name in value._fields)})"
         if isinstance(value, list):
-            return f"[{', '.join(dump(one) for one in value if id(one) not in docstrings)}]"
+            return f"[{', '.join(dump(element) for element in value if id(element) not in docstrings)}]"
         return repr(value)
 
     return dump(node)
@@ -568,7 +570,7 @@ class _Index:
                 places = self._members.get(inner.attr, [])
                 if inner.attr in self._known_members:
                     # The bad release has such members, and so perhaps this very one.
-                    places = [one for one in places if one.file == unit.file]
+                    places = [place for place in places if place.file == unit.file]
                     places = places if len(places) <= self.MANY else []
                 yield from places
             elif isinstance(inner, ast.Call):
@@ -590,14 +592,16 @@ def _bound(node: ast.AST) -> list[str]:
 
 
 def _attributes_set(node: ast.AST) -> set[str]:
-    return {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)}
+    return {
+        inner.attr for inner in ast.walk(node) if isinstance(inner, ast.Attribute) and isinstance(inner.ctx, ast.Store)
+    }
 
 
 def _parameters(node: ast.AST) -> set[str]:
     arguments = getattr(node, "args", None)
     if not isinstance(arguments, ast.arguments):
         return set()
-    return {one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+    return {parameter.arg for parameter in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
 
 
 def _module_file(file: str, node: ast.ImportFrom) -> str:
