@@ -100,10 +100,6 @@ def _traced(path: str, folder: str) -> Iterator[None]:
         if code.co_filename.startswith(folder):
             write(fd, f"{code.co_firstlineno} {code.co_filename[prefix:]}\n".encode())
 
-    def profile(frame: types.FrameType, event: str, _: object) -> None:
-        if event == "call" and id(frame.f_code) not in met:
-            note(frame.f_code)
-
     translator = getattr(sys.modules.get("torch._dynamo.symbolic_convert"), "InstructionTranslatorBase", None)
     if translator is not None:
         original = translator.__init__
@@ -114,11 +110,29 @@ def _traced(path: str, folder: str) -> Iterator[None]:
                 note(self.f_code)
 
         translator.__init__ = initialize
+    watch = _monitored if sys.version_info >= (3, 12) else _profiled
+    try:
+        with watch(note, met):
+            yield
+    finally:
+        os.close(fd)
+
+
+def _skip(*functions: Any) -> None:
+    """Have Dynamo leave functions alone that look on; it would compile them."""
     with contextlib.suppress(Exception):
-        # Dynamo would compile the function that looks on.
         skip_code = importlib.import_module("torch._C._dynamo.eval_frame").skip_code
-        for function in (note, profile):
+        for function in functions:
             skip_code(function.__code__)
+
+
+@contextlib.contextmanager
+def _profiled(note: Callable[[types.CodeType], None], met: Mapping[int, types.CodeType]) -> Iterator[None]:
+    def profile(frame: types.FrameType, event: str, _: object) -> None:
+        if event == "call" and id(frame.f_code) not in met:
+            note(frame.f_code)
+
+    _skip(note, profile)
     threading.setprofile(profile)
     sys.setprofile(profile)
     try:
@@ -126,7 +140,29 @@ def _traced(path: str, folder: str) -> Iterator[None]:
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
-        os.close(fd)
+
+
+@contextlib.contextmanager
+def _monitored(note: Callable[[types.CodeType], None], met: Mapping[int, types.CodeType]) -> Iterator[None]:
+    """Be told of each code object once: it costs next to nothing, where a profile is called for every call."""
+    monitoring: Any = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
+    tool, events = monitoring.PROFILER_ID, monitoring.events
+
+    def start(code: types.CodeType, _: int) -> Any:
+        if id(code) not in met:
+            note(code)
+        return monitoring.DISABLE
+
+    _skip(note, start)
+    monitoring.use_tool_id(tool, "pt2bugs")
+    monitoring.register_callback(tool, events.PY_START, start)
+    monitoring.set_events(tool, events.PY_START)
+    try:
+        yield
+    finally:
+        monitoring.set_events(tool, 0)
+        monitoring.register_callback(tool, events.PY_START, None)
+        monitoring.free_tool_id(tool)
 
 
 # --- swapping -------------------------------------------------------------------------------------------
@@ -182,7 +218,7 @@ def _swap(swaps: Sequence[FileSwap], folder: str) -> list[tuple[str, int]]:
             except Exception:
                 unswapped.append((swap["file"], new_line))
     for wrapper in everything:
-        if isinstance(wrapper, _lru_cache_wrapper) and id(getattr(wrapper, "__wrapped__", None)) in swapped:
+        if type(wrapper) is _lru_cache_wrapper and id(getattr(wrapper, "__wrapped__", None)) in swapped:
             wrapper.cache_clear()
     del everything, functions
     gc.freeze()
