@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,20 @@ from typing import Any
 from pt2bugs.errors import InputError
 from pt2bugs.files import write_text
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 SCHEMA = 1
 FOLDER = "fixes"
 EVIDENCE = ("cited", "executed", "swap", "patch", "proved")
 """What an isolation rests on, the weakest first: a pull request that the header names, changed functions that ran,
 functions swapped in memory, text in fresh processes, and a proof."""
 LABELS = ("python", "header", "native", "mixed", "several", "unknown")
+THREADS = "threads.toml"
+"""In the same folder, written by hand: for the address of a pull request, `names`, the files and functions that its
+thread names as changed."""
 _QUESTION = ("case", "check", "device", "backend", "bad", "good", "direction")
 
 
@@ -72,10 +81,43 @@ def _read(path: Path) -> list[dict[str, Any]]:
     return isolations
 
 
+def threads(results: Path) -> dict[str, frozenset[str]]:
+    """Return the files and functions that the threads of pull requests name, by address, of those that were read.
+
+    Args:
+        results: the folder that has `fixes`.
+
+    Raises:
+        FixesError: the file cannot be read.
+    """
+    path = results / FOLDER / THREADS
+    if not path.exists():
+        return {}
+    try:
+        read = tomllib.loads(path.read_text(encoding="utf-8"))
+        return {address: frozenset(thread["names"]) for address, thread in read.items()}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise FixesError(f"{path}: cannot be read: {error}") from None
+
+
+def is_named(isolation: Mapping[str, Any], names: Mapping[str, frozenset[str]]) -> bool | None:
+    """Return whether the thread of its pull request names a unit, by file or function; None if it was not read.
+
+    Args:
+        isolation: as `Isolation.as_dict` has it.
+        names: as `threads` returns them.
+    """
+    told = names.get(isolation.get("pull_request") or "")
+    if told is None or not isolation["units"]:
+        return None
+    return any(unit["file"] in told or unit["qualname"].rpartition(".")[2] in told for unit in isolation["units"])
+
+
 def save(results: Path, isolations: Iterable[Mapping[str, Any]]) -> list[Path]:
     """Add isolations to the files of their cases, and return those that were written.
 
-    An answer to the same question replaces an older one unless its evidence is weaker.
+    An answer to the same question replaces an older one unless its evidence is weaker. What is known of threads is
+    entered in all of them.
 
     Args:
         results: the folder that has `fixes`.
@@ -86,6 +128,7 @@ def save(results: Path, isolations: Iterable[Mapping[str, Any]]) -> list[Path]:
         FileError: a file cannot be written.
     """
     written = []
+    names = threads(results)
     by_case: dict[str, list[Mapping[str, Any]]] = {}
     for isolation in isolations:
         by_case.setdefault(isolation["case"], []).append(isolation)
@@ -96,6 +139,8 @@ def save(results: Path, isolations: Iterable[Mapping[str, Any]]) -> list[Path]:
             if before is None or EVIDENCE.index(isolation["evidence"]) >= EVIDENCE.index(before["evidence"]):
                 known[_question(isolation)] = dict(isolation)
         path = results / FOLDER / f"{case}.json"
+        for isolation in known.values():
+            isolation["named_in_pull_request"] = is_named(isolation, names)
         data = {"schema": SCHEMA, "isolations": [known[key] for key in sorted(known)]}
         write_text(path, json.dumps(data, indent=1) + "\n")
         written.append(path)

@@ -20,6 +20,13 @@ from typing import Any, TypedDict
 from pt2bugs.engine.check import observe_check
 from pt2bugs.engine.observe import render
 
+_CONFIGURATIONS = {
+    "_dynamo/config.py": "torch._dynamo.config",
+    "_inductor/config.py": "torch._inductor.config",
+    "_functorch/config.py": "torch._functorch.config",
+    "fx/experimental/_config.py": "torch.fx.experimental._config",
+    "compiler/config.py": "torch.compiler.config",
+}
 Place = tuple[str, int]
 """A code object: the file relative to the torch folder, and its first line."""
 
@@ -46,19 +53,21 @@ def run(request: Any) -> dict[str, Any]:
             as it is met, so that a crash leaves it; or an empty string.
 
     Returns:
-        What a check reports; `counts`, what Dynamo counted besides; and `unswapped`, the file and the line in the
-        mixed text of what could not be put in.
+        What a check reports; `counts`, what Dynamo counted besides; `defaults`, those of the compiler's configuration
+        before the check; and `unswapped`, the file and the line in the mixed text of what could not be put in.
     """
     import torch
 
     folder = f"{os.path.dirname(torch.__file__)}/"  # noqa: PTH120
     unswapped = _swap(request["swap"], folder) if request["swap"] else []
+    defaults = _defaults()
     with _traced(request["trace"], folder) if request["trace"] else contextlib.nullcontext():
         seen, error = observe_check(request, _nothing)
     return {
         "observation": seen.as_dict(),
         "text": render(error) if error is not None else "",
         "counts": _counts(),
+        "defaults": defaults,
         "unswapped": unswapped,
     }
 
@@ -80,9 +89,22 @@ def _counts() -> dict[str, int]:
 
     return {
         "breaks": total("graph_break"),
+        "compilations": total("frames", "total"),
         "operators": total("stats", "calls_captured"),
         "skipped": total("frames", "total") - total("frames", "ok"),
     }
+
+
+def _defaults() -> dict[str, str]:
+    """Return the defaults of the compiler's configuration that are plain values, by file and name."""
+    defaults = {}
+    for file, name in _CONFIGURATIONS.items():
+        entries = getattr(sys.modules.get(name), "_config", None)
+        for key, entry in entries.items() if isinstance(entries, dict) else ():
+            value = getattr(entry, "default", entry)
+            if value is None or isinstance(value, (bool, int, float, str)):
+                defaults[f"{file}: {key}"] = repr(value)
+    return defaults
 
 
 # --- tracing --------------------------------------------------------------------------------------------

@@ -252,6 +252,17 @@ class Isolator:
         result.breaks = [bad[0].counts.get("breaks"), None, good[0].counts.get("breaks")]
         result.builds = [self.bad.build, self.good.build]
         self._say(f"torch {result.bad}: {bad[0].seen.summary}; torch {result.good}: passes")
+        if not self._same_builds:
+            self._say(f"{self._other_builds}: nothing can be proved")
+
+    @property
+    def _same_builds(self) -> bool:
+        return self.result.builds[0] == self.result.builds[1]
+
+    @property
+    def _other_builds(self) -> str:
+        bad, good = (build or "none" for build in self.result.builds)
+        return f"the builds differ: {bad} and {good}"
 
     # --- what ran ----------------------------------------------------------------------------------------
 
@@ -364,10 +375,10 @@ class Isolator:
 
     def _search(self) -> dict[Unit, frozenset[int] | None]:
         """In memory what runs for this check alone; whether Python can do it at all; the rest in memory; then text."""
-        units = self._search_among(self._in_memory(self._first), self._swap_units, singly=True)
+        units = self._search_among(self._in_memory(self._first), self._swap_units, few=True)
         if not units and self._is_native():
             return {}
-        units = units or self._search_among(self._in_memory(self._ran), self._swap_units, singly=False)
+        units = units or self._search_among(self._in_memory(self._ran), self._swap_units, few=False)
         if units:
             self.result.evidence, self.result.units = "swap", sorted(units)
             self.result.label, self.result.reason = "unknown", ""
@@ -398,31 +409,49 @@ class Isolator:
         return self._text(dict.fromkeys(sorted(chosen))) if chosen else Answer.OTHER
 
     def _search_among(
-        self, elements: Sequence[Unit], trial: Callable[[tuple[Unit, ...]], Answer], *, singly: bool
+        self, elements: Sequence[Unit], trial: Callable[[tuple[Unit, ...]], Answer], *, few: bool
     ) -> tuple[Unit, ...]:
-        """All together and in large parts, then file by file, then one by one, the likeliest first."""
+        """All together and in large parts, then file by file, then one by one, the likeliest first.
+
+        Of many units a large set takes long and rarely runs: files come first, and none is tried alone.
+        """
         files: dict[str, list[Unit]] = {}
         for unit in elements:
             files.setdefault(unit.file, []).append(unit)
+        if not few:
+            return self._green_file(files, trial)[0] or self._green_parts(files, trial)
+        if green := self._green_parts(files, trial):
+            return green
+        green, unclear = self._green_file(files, trial)
+        for unit in sorted(() if green else unclear, key=lambda unit: self._rank.get(unit, (True, True, unit))):
+            if trial((unit,)) is Answer.GREEN:
+                return (unit,)
+        return green
+
+    def _green_parts(
+        self, files: Mapping[str, Sequence[Unit]], trial: Callable[[tuple[Unit, ...]], Answer]
+    ) -> tuple[Unit, ...]:
+        """All together, then what runs of it; of what is green the files that are needed."""
         green = find_green([unit for units in files.values() for unit in units], trial, self._blamed, limit=LARGE)
-        if green:
-            parts = {file: [unit for unit in green if unit.file == file] for file in files}
-            groups = minimize(
-                [file for file, units in parts.items() if units],
-                lambda chosen: trial(tuple(unit for file in chosen for unit in parts[file])),
-            )
-            return tuple(unit for file in groups for unit in parts[file])
+        parts = {file: [unit for unit in green if unit.file == file] for file in files}
+        needed = minimize(
+            [file for file, units in parts.items() if units],
+            lambda chosen: trial(tuple(unit for file in chosen for unit in parts[file])),
+        )
+        return tuple(unit for file in needed for unit in parts[file])
+
+    def _green_file(
+        self, files: Mapping[str, Sequence[Unit]], trial: Callable[[tuple[Unit, ...]], Answer]
+    ) -> tuple[tuple[Unit, ...], list[Unit]]:
+        """The units of the first file that is green alone, and those of files that fail otherwise."""
         unclear: list[Unit] = []
         for units in files.values():
             answer = trial(tuple(units))
             if answer is Answer.GREEN:
-                return tuple(units)
+                return tuple(units), []
             # What fails otherwise may do so because of one of several.
             unclear += units if answer is Answer.OTHER and len(units) > 1 else []
-        for unit in sorted(unclear if singly else (), key=lambda unit: self._rank.get(unit, (True, True, unit))):
-            if trial((unit,)) is Answer.GREEN:
-                return (unit,)
-        return ()
+        return (), unclear
 
     def _blamed(self, tried: tuple[Unit, ...]) -> set[Unit]:
         """Those that bring a name which the last failure says is missing, and those that need them."""
@@ -481,9 +510,9 @@ class Isolator:
     def _search_text(self) -> tuple[Unit, ...]:
         """What cannot be swapped: statements, tables, classes, decorators, headers."""
         loaded = [unit for file in self._ranked_files() for unit in self.wheels.units(file)]
-        units = self._search_among(loaded, self._text_units, singly=False)
+        units = self._search_among(loaded, self._text_units, few=False)
         if not units and self._full is Answer.GREEN:
-            units = self._search_among(self._everything(), self._text_units, singly=False)
+            units = self._search_among(self._everything(), self._text_units, few=False)
         if not units:
             self.result.reason = self.result.reason or "no set of changed units turned it green"
             return ()
@@ -569,17 +598,29 @@ class Isolator:
                 runs = self._patched_runs(self.bad, self.wheels.mixed(rest))
                 if any(self.judge.answer(run) is Answer.GREEN for run in runs):
                     yield f"it is green without {unit}"
-        yield self._necessary(selection)
+        yield self._necessary(selection, self.judge.unrelated(green))
         yield self._neighbours(selection)
         if result.alternatives:
             yield "another set of units fixes it, too"
-        if result.builds[0] != result.builds[1]:
-            yield f"the builds differ: {result.builds[0] or 'none'} and {result.builds[1] or 'none'}"
+        if not self._same_builds:
+            yield self._other_builds
+        yield self._other_defaults(selection, green)
         if not green.counts:
             yield "what Dynamo did could not be counted"
 
-    def _necessary(self, selection: dict[Unit, frozenset[int] | None]) -> str:
-        """Take the units back in the good release: the same failure must be there again."""
+    def _other_defaults(self, selection: Selection, green: Run) -> str:
+        """Name defaults of the configuration that the units change without being their statements."""
+        before, after = self.judge.bad.defaults, green.defaults
+        own = {f"{unit.file}: {unit.qualname}" for unit in selection}
+        changed = [name for name in sorted(before.keys() | after.keys()) if before.get(name) != after.get(name)]
+        changed = [name for name in changed if name not in own]
+        return f"it changes the default of {', '.join(changed)}" if changed else ""
+
+    def _necessary(self, selection: Selection, unrelated: Mapping[str, tuple[int, int]]) -> str:
+        """Take the units back in the good release: the same failure must be there again.
+
+        Counts in which the bad release is worse for other reasons must stay there what they are without the units.
+        """
         mirrored = self.wheels.mirrored
         taken = {unit.mirrored: part for unit, part in selection.items() if unit.change != "added"}
         if not taken:
@@ -601,6 +642,10 @@ class Isolator:
                 self._say(
                     f"taken back in torch {self.result.good}: the same failure in {len(runs)} of {len(runs)} runs"
                 )
+                for name, (mine, theirs) in unrelated.items():
+                    if any(run.counts.get(name) != theirs for run in runs):
+                        return f"{name} {mine}, not {theirs}"
+                    self.result.unrelated.append(f"{name} {mine}, not {theirs}, with and without the units")
                 return ""
             other = next(run for run in runs if run.failure is None or not run.failure.same(failure, Level.FRAME))
             reason = (

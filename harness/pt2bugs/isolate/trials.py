@@ -27,7 +27,7 @@ from pt2bugs.run.measurement import observe_exit
 TRACE_FACTOR = 5
 """How much longer a check may take while its calls are traced."""
 _FUNCTION = "pt2bugs.isolate.inside:run"
-_WORSE = {"breaks": 1, "fallbacks": 1, "skipped": 1, "operators": -1, "graphs": -1}
+_WORSE = {"breaks": 1, "fallbacks": 1, "skipped": 1, "compilations": 1, "operators": -1, "graphs": -1}
 """What is counted, and whether more of it is worse."""
 
 
@@ -51,13 +51,14 @@ class Check:
 class Run:
     """What one run showed.
 
-    `counts` are those of Dynamo and Inductor, empty where the process died; `unswapped` file and line in the mixed text
-    of what could not be put into memory.
+    `counts` are those of Dynamo and Inductor, empty where the process died; `defaults` those of the compiler's
+    configuration, by file and name; `unswapped` file and line in the mixed text of what could not be put into memory.
     """
 
     seen: Observation
     counts: Mapping[str, int]
     text: str = ""
+    defaults: Mapping[str, str] = field(default_factory=dict)
     unswapped: frozenset[tuple[str, int]] = frozenset()
 
     @property
@@ -238,7 +239,7 @@ def _run(worker: Worker, engine: Engine, check: Check, *, swap: list[Mapping[str
         counted = {"graphs": seen.graphs, "fallbacks": seen.fallbacks}
         counts |= {name: value for name, value in counted.items() if value is not None}
     unswapped = frozenset((file, line) for file, line in report.get("unswapped", ()))
-    return Run(seen, counts, text, unswapped)
+    return Run(seen, counts, text, report.get("defaults", {}), unswapped)
 
 
 def executed(trace: Path) -> set[tuple[str, int]]:
@@ -269,6 +270,20 @@ class Judge:
         self.around: dict[str, tuple[int, int]] = {}
         """Counts that were worse in a run that passed; it was not taken for a fix."""
 
+    def unrelated(self, run: Run) -> dict[str, tuple[int, int]]:
+        """Return the counts that are worse than in the good release, and as they always were in the bad one.
+
+        The units did not make them worse. That they did not make them better in the good release either is for the
+        proof to show. Only a check that ran to its wrong end in the bad release has counted everything there.
+
+        Args:
+            run: one that passed.
+        """
+        if self.bad.seen.outcome is not Outcome.WRONG:
+            return {}
+        worse = run.worse_than(self.good)
+        return {name: pair for name, pair in worse.items() if self.bad.counts.get(name) == run.counts[name]}
+
     def answer(self, run: Run) -> Answer:
         """Return whether the bug is gone, there as ever, or something else happened.
 
@@ -278,7 +293,7 @@ class Judge:
         if run.passed:
             worse = run.worse_than(self.good)
             self.around |= worse
-            return Answer.OTHER if worse else Answer.GREEN
+            return Answer.OTHER if worse.keys() - self.unrelated(run) else Answer.GREEN
         failure = self.bad.failure
         # One program on one machine: the line that tells must be the same. Frames move where functions are swapped.
         return Answer.RED if failure is not None and failure.same(run.failure, Level.MESSAGE) else Answer.OTHER
