@@ -28,10 +28,21 @@ def isolation(**settings: Any) -> dict[str, Any]:
 def test_a_weaker_answer_does_not_replace_a_stronger_one(tmp_path: Path) -> None:
     fixes.save(tmp_path, [isolation(trials=1)])
     fixes.save(tmp_path, [isolation(evidence="executed", units=[])])
-    assert fixes.of_case(tmp_path, "a") == [isolation(trials=1)]
+    assert fixes.of_case(tmp_path, "a") == [isolation(trials=1, named_in_pull_request=None)]
     fixes.save(tmp_path, [isolation(trials=2), isolation(direction="introduced", bad="2.13.0", good="2.12.1")])
     assert [isolation.get("trials") for isolation in fixes.load(tmp_path)] == [2, None]
     assert fixes.of_case(tmp_path, "b") == []
+
+
+def test_what_a_thread_names_is_entered(tmp_path: Path) -> None:
+    (tmp_path / "fixes").mkdir()
+    threads = tmp_path / "fixes" / "threads.toml"
+    threads.write_text('[PR1]\nnames = ["embedding"]\n[PR2]\nnames = ["lowering.py"]\n')
+    fixes.save(tmp_path, [isolation(case=case, pull_request=case) for case in ("PR1", "PR2", "PR3")])
+    assert [told["named_in_pull_request"] for told in fixes.load(tmp_path)] == [True, False, None]
+    threads.write_text("[PR1]\n")
+    with pytest.raises(fixes.FixesError, match=r"threads\.toml"):
+        fixes.save(tmp_path, [isolation()])
 
 
 @pytest.mark.parametrize(
@@ -52,7 +63,9 @@ def test_a_sentence_names_what_has_evidence() -> None:
 def test_the_committed_ones_can_be_read() -> None:
     """Locations and hashes alone: no text of PyTorch's sources."""
     folder = Path(__file__).resolve().parent.parent / "results"
+    names = fixes.threads(folder)
     for isolation in fixes.load(folder):
+        assert isolation["named_in_pull_request"] == fixes.is_named(isolation, names), isolation["case"]
         assert isolation["evidence"] in fixes.EVIDENCE
         assert isolation["label"] in fixes.LABELS
         assert (isolation["evidence"] == "proved") == (not isolation["reason"] and isolation["label"] != "unknown"), (

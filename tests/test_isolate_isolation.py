@@ -66,14 +66,16 @@ def new(*changes: tuple[str, str]) -> str:
 def ask(tmp_path: Path) -> Iterator[Ask]:
     releases: list[Release] = []
 
-    def isolate(good: str, bad: str = OLD, check: str = CHECK, **files: str) -> Isolation:
+    def isolate(
+        good: str, bad: str = OLD, check: str = CHECK, both: Mapping[str, str] | None = None, **files: str
+    ) -> Isolation:
         sides = []
         for version, text in (("2.90.0", bad), ("2.91.0", good)):
             path = tmp_path / version
             venv.create(path, symlinks=True)
             packages = path / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
             further: Mapping[str, str] = files if version == "2.91.0" else {}
-            write_torch(packages, version, files={"lowering.py": text, **further})
+            write_torch(packages, version, files={"lowering.py": text, **(both or {}), **further})
             sides.append(Release(Environment(Key(version, "3"), path), tmp_path / "copies"))
         releases.extend(sides)
         path = tmp_path / "check.py"
@@ -144,6 +146,24 @@ def test_a_fix_that_breaks_the_graph_is_refused(ask: Ask) -> None:
     result = ask(good, bad)
     assert names(result) == ["LIMIT"]
     assert result.breaks == [0, 0, 0]
+
+
+def test_a_break_that_was_there_before_is_unrelated(ask: Ask) -> None:
+    """The good release breaks no graph at `decoy` any more, with and without the fix."""
+    decoy = "def decoy(row):\n"
+    bad = OLD.replace(decoy, f'{decoy}    counters["graph_break"]["left"] += 1\n')
+    result = ask(new(("def clamp(row):\n    return row", "def clamp(row):\n    return row if row > 0 else -99")), bad)
+    assert (names(result), result.evidence) == (["clamp"], "proved")
+    assert result.breaks == [1, 1, 0]
+    assert result.unrelated == ["breaks 1, not 0, with and without the units"]
+
+
+def test_a_default_that_changes_along_is_no_proof(ask: Ask) -> None:
+    bad = OLD.replace("LIMIT =", "from ._dynamo import config\nLIMIT =")
+    fixed = bad.replace('{"lowest": -9}', '{"lowest": config._config.setdefault("limit", 0)}')
+    result = ask(fixed, bad, both={"_dynamo/config.py": '_config = {"level": 2}\n'})
+    assert (names(result), result.evidence) == (["LIMIT"], "patch")
+    assert result.reason == "it changes the default of _dynamo/config.py: limit"
 
 
 def test_two_ways_to_the_same_are_no_proof(ask: Ask) -> None:

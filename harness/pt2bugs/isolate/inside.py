@@ -53,21 +53,20 @@ def run(request: Any) -> dict[str, Any]:
             as it is met, so that a crash leaves it; or an empty string.
 
     Returns:
-        What a check reports; `counts`, what Dynamo counted besides; `defaults`, those of the compiler's configuration
-        before the check; and `unswapped`, the file and the line in the mixed text of what could not be put in.
+        What a check reports; `counts`, what Dynamo counted besides; `defaults`, those of the compiler's configuration;
+        and `unswapped`, the file and the line in the mixed text of what could not be put in.
     """
     import torch
 
     folder = f"{os.path.dirname(torch.__file__)}/"  # noqa: PTH120
     unswapped = _swap(request["swap"], folder) if request["swap"] else []
-    defaults = _defaults()
     with _traced(request["trace"], folder) if request["trace"] else contextlib.nullcontext():
         seen, error = observe_check(request, _nothing)
     return {
         "observation": seen.as_dict(),
         "text": render(error) if error is not None else "",
         "counts": _counts(),
-        "defaults": defaults,
+        "defaults": _defaults(),
         "unswapped": unswapped,
     }
 
