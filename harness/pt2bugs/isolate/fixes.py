@@ -123,6 +123,9 @@ def save(results: Path, isolations: Iterable[Mapping[str, Any]]) -> list[Path]:
         results: the folder that has `fixes`.
         isolations: as `Isolation.as_dict` has them.
 
+    Returns:
+        The files, by case in the order in which the cases came.
+
     Raises:
         FixesError: a file that is there cannot be read.
         FileError: a file cannot be written.

@@ -32,7 +32,7 @@ Place = tuple[str, int]
 
 
 class FileSwap(TypedDict):
-    """What is changed of one file in memory.
+    """Changes of one file in memory.
 
     `text` is the path of the mixed text. `functions` are first lines of changed functions: in the loaded file, in the
     mixed text, and whether defaults are evaluated anew. `added` are first lines of new items in the mixed text, with
@@ -79,7 +79,7 @@ def _nothing() -> None:
 
 
 def _counts() -> dict[str, int]:
-    """What Dynamo counts besides what is counted of every check."""
+    """Return what Dynamo counts besides what is counted of every check."""
     counters = getattr(sys.modules.get("torch._dynamo.utils"), "counters", {})
 
     def total(kind: str, *names: str) -> int:

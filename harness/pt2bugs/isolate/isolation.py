@@ -47,7 +47,10 @@ class OutOfTimeError(Exception):
 
 @dataclass
 class Isolation:
-    """What is known about the change between two releases that fixed or broke a check."""
+    """A change between two releases that fixed or broke a check, as far as it is known.
+
+    Lists of three are for the bad release, the bad one with the units, and the good one.
+    """
 
     case: str
     check: str
@@ -171,6 +174,9 @@ class Isolator:
         Args:
             is_documented: whether a failure is the one that is meant.
 
+        Returns:
+            `result`, with what became known.
+
         Raises:
             IsolationError: there is nothing to isolate.
             EngineError: an environment is broken.
@@ -199,6 +205,9 @@ class Isolator:
         Args:
             units: as results have them; of those without `hunks` everything is taken.
             is_documented: whether a failure is the one that is meant.
+
+        Returns:
+            `result`, with what became known.
 
         Raises:
             IsolationError: there is nothing to prove, or a unit does not differ between the two releases.
@@ -303,7 +312,7 @@ class Isolator:
         )
 
     def _trivial(self) -> set[tuple[str, int]]:
-        """What a trivial program of the same backend executes in the bad release."""
+        """Return what a trivial program of the same backend executes in the bad release."""
         path = self.bad.scratch / f"trivial-{self.check.backend}-{self.check.device}"
         if not path.exists():
             program = self.bad.scratch / "trivial.py"
@@ -400,7 +409,7 @@ class Isolator:
         return self._swap(dict.fromkeys(chosen)) if chosen else Answer.OTHER
 
     def _swappable(self, units: Iterable[Unit]) -> list[Unit]:
-        """What a trial in memory takes: with what the units need, without those that cannot work in this release."""
+        """Return what a trial in memory takes: with what units need, without those that cannot work in this release."""
         composed = self._composed(unit for unit in units if not self._hopeless & self._composed([unit]))
         return sorted(u for u in composed if can_swap(self.wheels, u) and u not in self._unswappable)
 
@@ -453,7 +462,7 @@ class Isolator:
         return (), unclear
 
     def _blamed(self, tried: tuple[Unit, ...]) -> set[Unit]:
-        """Those that bring a name which the last failure says is missing, and those that need them."""
+        """Return those that bring a name which the last failure says is missing, and those that need them."""
         seen = self._last.seen
         if seen.outcome is Outcome.PASS or not _MISSING.search(f"{seen.error_type}: {seen.message}"):
             return set()
@@ -507,7 +516,7 @@ class Isolator:
         return self._full is Answer.RED
 
     def _search_text(self) -> tuple[Unit, ...]:
-        """What cannot be swapped: statements, tables, classes, decorators, headers."""
+        """Search what cannot be swapped: statements, tables, classes, decorators, headers."""
         loaded = [unit for file in self._ranked_files() for unit in self.wheels.units(file)]
         units = self._search_among(loaded, self._text_units, few=False)
         if not units and self._full is Answer.GREEN:
@@ -589,7 +598,7 @@ class Isolator:
             return [patched.run(self.check) for _ in range(RUNS)]
 
     def _problems(self, selection: dict[Unit, frozenset[int] | None], green: Run) -> Iterator[str]:
-        """Why it is no proof; empty texts where a step holds."""
+        """Yield why it is no proof; empty texts where a step holds."""
         result = self.result
         for unit in selection if len(selection) > 1 else ():
             rest = {other: part for other, part in selection.items() if other != unit}

@@ -15,7 +15,7 @@ T = TypeVar("T", bound=Hashable)
 
 
 class Answer(str, Enum):
-    """What a trial says."""
+    """Answer of a trial."""
 
     GREEN = "green"
     RED = "red"

@@ -49,7 +49,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Run:
-    """What one run showed.
+    """One run of a check.
 
     `counts` are those of Dynamo and Inductor, empty where the process died; `defaults` those of the compiler's
     configuration, by file and name; `unswapped` file and line in the mixed text of what could not be put into memory.
@@ -111,7 +111,7 @@ class Release:
 
     @property
     def traces(self) -> Path:
-        """Where it is kept what checks execute in this release."""
+        """The folder that keeps what checks execute in this release."""
         return self._copies / "traces" / self.environment.key.folder
 
     @cached_property
@@ -128,6 +128,9 @@ class Release:
             check: what to run.
             swap: as `inside.FileSwap`.
             trace: takes a line for each code object that is executed.
+
+        Returns:
+            What was seen and counted.
 
         Raises:
             EngineError: the environment is broken.
@@ -192,6 +195,9 @@ class PatchedRelease:
         Args:
             check: what to run.
             trace: takes a line for each code object that is executed.
+
+        Returns:
+            What was seen and counted.
         """
         try:
             return _run(self._worker, self._engine, check, swap=[], trace=trace)

@@ -116,7 +116,7 @@ class SourceFile:
 
     @cached_property
     def imports(self) -> frozenset[str]:
-        """What the file imports at its top level, as statements of a single name each."""
+        """Imports at the top level of the file, as statements of a single name each."""
         return frozenset(text for item in self.items if item.key[0] == "import" for text in _import_texts(item.node))
 
     @cached_property
@@ -131,11 +131,19 @@ class SourceFile:
         return line
 
     def span(self, item: Item) -> tuple[int, int]:
-        """Return the lines of an item as a unit, the end excluded; of a class those before its first statement."""
+        """Return the lines of an item as a unit, the end excluded; of a class those before its first statement.
+
+        Args:
+            item: of this file.
+        """
         return item.start, item.children[0].start if item.children else item.end
 
     def item_at(self, line: int) -> Item | None:
-        """Return the innermost item that holds a line."""
+        """Return the innermost item that holds a line.
+
+        Args:
+            line: from 1.
+        """
         item, items = None, self.items
         while inner := next((candidate for candidate in items if candidate.start <= line < candidate.end), None):
             item, items = inner, inner.children
@@ -512,7 +520,7 @@ class Wheels:
 
 
 class _Index:
-    """Where the good release defines what the bad one lacks."""
+    """Index of the places where the good release defines what the bad one lacks."""
 
     MANY = 3
     """Classes of a file that define a member anew beyond which its name does not tell which of them is meant."""
