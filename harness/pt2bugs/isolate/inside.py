@@ -101,7 +101,9 @@ def _defaults() -> dict[str, str]:
         entries = getattr(sys.modules.get(name), "_config", None)
         for key, entry in entries.items() if isinstance(entries, dict) else ():
             value = getattr(entry, "default", entry)
-            if value is None or isinstance(value, (bool, int, float, str)):
+            # A path is that of this copy, or of this process.
+            is_path = isinstance(value, str) and os.sep in value
+            if value is None or (isinstance(value, (bool, int, float, str)) and not is_path):
                 defaults[f"{file}: {key}"] = repr(value)
     return defaults
 

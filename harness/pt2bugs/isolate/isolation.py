@@ -283,8 +283,8 @@ class Isolator:
         if failure is None or not failure.same(self.judge.bad.failure, Level.MESSAGE):
             self._say("traced, the check fails otherwise; the trace is used all the same")
         self.good.run(self.check, trace=good)
-        trivial = self._trivial()
         in_bad, in_good = executed(bad), executed(good)
+        trivial_bad, trivial_good = self._trivial(self.bad), self._trivial(self.good)
         self._files = frozenset(file for file, _ in in_bad | in_good if self.wheels.pair(file))
         ran: set[Unit] = set()
         first: set[Unit] = set()
@@ -293,14 +293,17 @@ class Isolator:
             if pair is None:
                 continue
             by_key = {unit.key: unit for unit in pair.units}
-            for lines, side, kinds in ((in_bad, pair.bad, ("changed",)), (in_good, pair.good, ("added", "changed"))):
+            for lines, trivial, side in ((in_bad, trivial_bad, pair.bad), (in_good, trivial_good, pair.good)):
                 for met, line in lines:
                     item = side.item_at(line) if met == file else None
                     unit = by_key.get(item.key) if item is not None else None
-                    if unit is not None and unit.change in kinds:
-                        ran.add(unit)
-                        if side is pair.bad and (met, line) not in trivial:
-                            first.add(unit)
+                    if unit is None or unit.change == "removed":
+                        continue
+                    ran.add(unit)
+                    # What is new the good release alone executes. What was changed and only it gets to comes after
+                    # the failure.
+                    if (side is pair.bad or unit.change == "added") and (met, line) not in trivial:
+                        first.add(unit)
         self._ran, self._first = ran, first
         named = set(re.findall(r"torch/([^\s:]+\.py)", self.judge.bad.seen.all_frames + self.judge.bad.text))
         self._rank = {unit: (unit.file not in named, unit not in first, unit) for unit in ran}
@@ -311,15 +314,15 @@ class Isolator:
             f"{len(self._files)} changed files, {len(ran)} changed functions ran, {len(first)} of them for this check"
         )
 
-    def _trivial(self) -> set[tuple[str, int]]:
-        """Return what a trivial program of the same backend executes in the bad release."""
-        path = self.bad.scratch / f"trivial-{self.check.backend}-{self.check.device}"
+    def _trivial(self, release: Release) -> set[tuple[str, int]]:
+        """Return what a trivial program of the same backend executes in a release."""
+        path = release.scratch / f"trivial-{self.check.backend}-{self.check.device}"
         if not path.exists():
-            program = self.bad.scratch / "trivial.py"
+            program = release.scratch / "trivial.py"
             program.write_text(_TRIVIAL)
             arguments = {"device": self.check.device, "backend": self.check.backend}
             check = Check(program, "test", arguments, self.check.device, self.check.backend, 60, None)
-            self.bad.run(check, trace=path)
+            release.run(check, trace=path)
         return executed(path)
 
     # --- trials ------------------------------------------------------------------------------------------
