@@ -28,7 +28,9 @@ RUNS = 3
 SEVERAL = 10
 """Functions beyond which a fix is called `several`."""
 LARGE = 12
-"""Trials of large sets, before files are tried alone."""
+"""Trials of large sets, before units are tried alone."""
+ONE_FILE = 6
+"""Trials of parts of a file that fails otherwise as a whole."""
 MIN_TEXT_S = 45.0
 """Seconds that must be left for a search to be worth a trial in a process of its own."""
 
@@ -454,14 +456,20 @@ class Isolator:
     def _green_file(
         self, files: Mapping[str, Sequence[Unit]], trial: Callable[[tuple[Unit, ...]], Answer]
     ) -> tuple[tuple[Unit, ...], list[Unit]]:
-        """The units of the first file that is green alone, and those of files that fail otherwise."""
+        """The first set of units of one file that is green, and the units of files that fail otherwise."""
         unclear: list[Unit] = []
+        answers: list[Answer] = []
+
+        def noted(chosen: tuple[Unit, ...]) -> Answer:
+            answers.append(trial(chosen))
+            return answers[-1]
+
         for units in files.values():
-            answer = trial(tuple(units))
-            if answer is Answer.GREEN:
-                return tuple(units), []
+            answers.clear()
+            if green := find_green(units, noted, self._blamed, limit=ONE_FILE):
+                return green, []
             # What fails otherwise may do so because of one of several.
-            unclear += units if answer is Answer.OTHER and len(units) > 1 else []
+            unclear += units if answers[0] is Answer.OTHER and len(units) > 1 else []
         return (), unclear
 
     def _blamed(self, tried: tuple[Unit, ...]) -> set[Unit]:
