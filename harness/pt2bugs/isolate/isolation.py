@@ -168,7 +168,7 @@ class Isolator:
         self._unswappable: set[Unit] = set()
         self._files: frozenset[str] = frozenset()
         self._by_text = False
-        self._hopeless: set[Unit] = set()
+        self._hopeless: set[Unit] = set(wheels.beyond_binary)
 
     def run(self, is_documented: Callable[[Run], bool] = lambda _: True) -> Isolation:
         """Isolate, and prove what was isolated.
@@ -402,7 +402,7 @@ class Isolator:
             self._look_for_another(units)
         else:
             self._by_text = True
-            self._hopeless.clear()
+            self._hopeless = set(self.wheels.beyond_binary)
             units = self._search_text()
         return dict.fromkeys(sorted(units))
 
@@ -482,8 +482,11 @@ class Isolator:
         guilty = {
             unit for unit in self._applied if any(self.wheels.brings(unit, word, attribute=attribute) for word in words)
         }
-        if _NATIVE.search(seen.message) or not self._by_text:
-            # What the binary lacks, or what cannot be put into loaded modules, will be missing the next time, too.
+        # What the binary lacks, or what cannot be put into loaded modules, will be missing the next time, too.
+        if _NATIVE.search(seen.message):
+            self.wheels.beyond_binary |= guilty
+            self._hopeless |= guilty
+        elif not self._by_text:
             self._hopeless |= guilty
         return {unit for unit in tried if guilty & self._composed([unit])}
 

@@ -393,6 +393,8 @@ class Wheels:
         self._mirror = mirror
         self._pairs: dict[str, FilePair | None] = {}
         self._index: tuple[frozenset[str], _Index] | None = None
+        self.beyond_binary: set[Unit] = set()
+        """Units that ask the bad release's compiled libraries for what they lack, as far as trials showed."""
 
     @cached_property
     def mirrored(self) -> Wheels:
