@@ -373,8 +373,8 @@ def test_the_operator_that_the_bisector_names(node: str, operator: str) -> None:
 def test_artifacts_are_told_by_where_to_begin() -> None:
     pages = [f"artifacts/tlparse/pages/{name}" for name in ("a.json", "b.txt", "index.html")]
     assert artifact_lines(["artifacts/logs/torch_logs.txt", *pages]) == [
-        "- `artifacts/logs/torch_logs.txt`",
-        "- `artifacts/tlparse/pages/index.html`, and 2 more files in `artifacts/tlparse/`",
+        "`artifacts/logs/torch_logs.txt`",
+        "`artifacts/tlparse/pages/index.html`, and 2 more files in `artifacts/tlparse/`",
     ]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from pt2bugs.cli import main
-from pt2bugs.triage.verdict import _statements
+from pt2bugs.triage.statements import statements
 
 pytest.importorskip("torch")
 
@@ -86,8 +86,8 @@ REFUSED = {
 
 
 def test_each_statement_has_its_program() -> None:
-    assert len(_statements()["refused"]) == len(REFUSED)
-    for entries in _statements().values():
+    assert len(statements()["refused"]) == len(REFUSED)
+    for entries in statements().values():
         for entry in entries:
             assert re.compile(entry["match"]) and entry["source"]
 

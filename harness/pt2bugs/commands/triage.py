@@ -217,7 +217,7 @@ def render(options: Options, result: Triage, target: Path) -> int:
     else:
         print(summary(result))
     say(f"written to {target}")
-    if result.found.is_failure:
+    if result.reproduction.is_failure:
         return exit_status(result.verdict)
     return UNEXPECTED if result.releases is not None and result.releases.bad else OK
 

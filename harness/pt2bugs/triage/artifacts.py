@@ -54,7 +54,7 @@ _FOLDER_OF_RUN = re.compile(
 _NODES = re.compile(r"\d+")
 _SAVE_DIR = re.compile(r"save_dir='[^']*'")
 TRACEBACK = "traceback"
-"""The run whose traceback is kept: where Dynamo raises an error once more it leaves its own frames out, else."""
+"""The run with TORCHDYNAMO_VERBOSE: without it Dynamo leaves its own frames out of the traceback."""
 _DYNAMIC = "dynamic"
 _DEBUG_FOLDER = {"wrong-result", "backend-failure", "missing-error", "triton", "crash"}
 _MINIFIED = {"backend-failure": "2", "crash": "2", "internal-error": "2", "wrong-result": "4"}
@@ -78,7 +78,16 @@ def gather(
     budget: Budget,
     log: Callable[[str], None],
 ) -> tuple[list[Path], list[str]]:
-    """Make the runs that the class asks for, and keep what they leave.
+    """Make the runs that the class asks for, and keep the files that they leave.
+
+    Args:
+        lab: runs programs.
+        program: the program.
+        classification: its class.
+        ladder: the rungs that were tried.
+        folder: to write to.
+        budget: of this step.
+        log: told of each run.
 
     Returns:
         The files below `folder`, and a sentence for each thing that could not be had.
@@ -111,10 +120,10 @@ def gather(
                 settle_repro(Path(run_folder))
             if plan.name == "tlparse":
                 problem = _render(Path(run_folder), budget.cap(TLPARSE_S))
-            found = list(_keep(lab, program, Path(run_folder), folder / plan.name, MAX_TOTAL - _size(kept)))
-        if problem and (not found or plan.name == "tlparse"):
+            written = list(_keep(lab, program, Path(run_folder), folder / plan.name, MAX_TOTAL - _size(kept)))
+        if problem and (not written or plan.name == "tlparse"):
             missing.append(f"{plan.name}: {problem}")
-        kept += found
+        kept += written
     return kept, missing
 
 
@@ -157,12 +166,13 @@ def _launchers(run_folder: Path) -> list[Path]:
 
 
 def settle_repro(run_folder: Path) -> None:
-    """Leave of the minifier's checkpoints the smallest, as `repro.py`: a program that runs anywhere.
+    """Leave of the minifier's checkpoints the smallest, as `repro.py`, without the folders of its run.
 
-    Each is named after the number of its nodes, and has the folders of the run that it was made in.
+    Args:
+        run_folder: where the minifier ran; it names a checkpoint after the number of its nodes.
     """
     nodes = {
-        path: int(found[0]) for path in run_folder.rglob("checkpoints/*.py") if (found := _NODES.search(path.stem))
+        path: int(number[0]) for path in run_folder.rglob("checkpoints/*.py") if (number := _NODES.search(path.stem))
     }
     if not nodes:
         return
@@ -207,7 +217,7 @@ def _keep(lab: ProgramRunner, program: Program, run_folder: Path, target: Path, 
     files = [
         file for file in run_folder.rglob("*") if file.is_file() and not file.is_symlink() and file.suffix in _TEXT
     ]
-    for file in sorted(files, key=lambda one: one.stat().st_size)[:MAX_FILES]:
+    for file in sorted(files, key=lambda file: file.stat().st_size)[:MAX_FILES]:
         text = file.read_bytes()[: 8 * MAX_FILE].decode("utf-8", "backslashreplace")
         if file.stat().st_size > 8 * MAX_FILE:
             text = text.rpartition("\n")[0]  # the last line may end in half a path

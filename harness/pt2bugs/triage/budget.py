@@ -11,7 +11,7 @@ MIN_RUN_S = 5.0
 
 @dataclass
 class Budget:
-    """Minutes for the whole, counted from its making; `spent` says that some step had to be left out."""
+    """Minutes for the whole, counted from its making."""
 
     minutes: float
     _began: float = field(default_factory=time.monotonic)
@@ -26,15 +26,27 @@ class Budget:
         return self.left_s < MIN_RUN_S
 
     def share(self, part: float) -> Budget:
-        """A budget of its own for one step: that part of what is left."""
+        """Return a budget of its own for one step.
+
+        Args:
+            part: of what is left, at most 1.
+        """
         return Budget(max(0.0, self.left_s * part) / 60, _whole=self)
 
     def exclude(self, seconds: float) -> None:
-        """Do not count time that was spent on something else, such as installing an environment."""
+        """Do not count time that was spent on something else, such as installing an environment.
+
+        Args:
+            seconds: of it.
+        """
         self._began += seconds
         if self._whole is not None:
             self._whole.exclude(seconds)
 
     def cap(self, seconds: float) -> float:
-        """These seconds, or what is left if that is less."""
+        """Return the seconds that a run may take, of what is left.
+
+        Args:
+            seconds: at most.
+        """
         return max(1.0, min(seconds, self.left_s))

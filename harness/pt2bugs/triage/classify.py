@@ -23,9 +23,10 @@ from pt2bugs.triage.ladder import (
 from pt2bugs.triage.program import Program, expects_exception
 from pt2bugs.triage.reproduce import Reproduction
 from pt2bugs.triage.runner import RunResult
+from pt2bugs.triage.statements import stated
 
 _GRAPH_BREAK = re.compile(r"\.Unsupported$|\.exc\.UserError$|Graph[Bb]reak")
-"""What Dynamo answers with a graph break; an UncapturedHigherOrderOpError it always raises."""
+"""Exceptions that stand for a graph break; Dynamo raises an UncapturedHigherOrderOpError in any case."""
 _USER_ERROR = re.compile(r"\.exc\.UserError$")
 """In a program that only exports, where no graph can be broken, it says that an input or a constraint is refused."""
 _RECOMPILATION = re.compile(r"RecompileLimit|RecompileError|CacheLimitExceeded|CacheSizeLimit")
@@ -47,14 +48,10 @@ _WANTS_ERROR = re.compile(
 )
 _COMPARES_TENSORS = re.compile(r"Tensor-likes are not|Scalars are not|Expected .* but got|The values for attribute")
 _OPERATOR = re.compile(r"\b((?:torch\.ops\.)?(?:aten|prims|prim|inductor|quantized)(?:\.|::)\w+(?:\.\w+)?)\b")
-_MISMATCH = re.compile(
-    r"output of (?!aten\._?(?:indices|values)\b)(?P<operator>\S+) on .*"
-    r"mismatched tensor metadata[^:]*: (?!Conj |Neg )(?P<what>.*)"
-)
-"""Not the bits for a lazy conjugation or negation, by which no graph and no layout goes; nor the parts of a sparse
-tensor: how many elements it has is not known before it runs."""
+_MISMATCH = re.compile(r"output of (?P<operator>\S+) on .*mismatched tensor metadata[^:]*: (?P<what>.*)")
+"""The message of torch's CrossRefFakeMode; `statements.toml` has the differences that do not count."""
 _LOWERED = re.compile(r"^lowerings, [^:]*: (?!getitem)(_*[a-z]\w*?)(?:_(?:default|tensor|scalar))?(?:_\d+)?$")
-"""What torch's bisector says of a lowering: the name of a node, which is that of its operator, and a number."""
+"""A lowering, as torch's bisector names it: by a node, whose name is its operator's and a number."""
 
 FRAMES = (
     (re.compile(r"torch/_subclasses/"), "fake-tensor"),
@@ -140,16 +137,24 @@ class Classification:
     why: str
 
 
-def classify(program: Program, found: Reproduction, ladder: Ladder) -> Classification:
-    """The class of what was found, by the failure itself, what the ladder says and, last, the program's own words."""
-    identity = found.identity
-    trial = found.trial
+def classify(program: Program, reproduction: Reproduction, ladder: Ladder) -> Classification:
+    """Return the class and the component of a failure.
+
+    The failure itself decides, then the ladder and last the program's own words.
+
+    Args:
+        program: as it was given.
+        reproduction: its failure.
+        ladder: the rungs that were tried.
+    """
+    identity = reproduction.identity
+    trial = reproduction.trial
     first = ladder.first_failing
     if first == "none" and (set(trial.entered) <= {"compile"} or ladder.shows("no_export")):
         reason = "it fails in the same way without the compiler"
         if ladder.is_plain_in_other_words and (none := ladder.step("none")) is not None:
             reason = f"it fails at the same line without the compiler, which says: {none.identity.headline[:200]}"
-        return Classification(None, None, identity.frame, operator_of(found, ladder), (), reason)
+        return Classification(None, None, identity.frame, operator_of(reproduction, ladder), (), reason)
     symptom, why = symptom_of(program, identity, trial, ladder)
     component, because = component_of(identity, trial, ladder)
     labels = tuple(
@@ -160,11 +165,18 @@ def classify(program: Program, found: Reproduction, ladder: Ladder) -> Classific
         )
     )  # fmt: skip
     frame = identity.frame
-    return Classification(symptom, component, frame, operator_of(found, ladder), labels, f"{why}; {because}")
+    return Classification(symptom, component, frame, operator_of(reproduction, ladder), labels, f"{why}; {because}")
 
 
 def symptom_of(program: Program, identity: Identity, trial: RunResult, ladder: Ladder) -> tuple[str, str]:
-    """The class, and the row of the table that decided."""
+    """Return the class, and the row of the table that decided.
+
+    Args:
+        program: as it was given.
+        identity: of its failure.
+        trial: the run that showed it.
+        ladder: the rungs that were tried.
+    """
     outcome = identity.outcome
     if outcome is Outcome.CRASH:
         return "crash", f"it died by {identity.signal}" if identity.signal else "it left without a word"
@@ -216,12 +228,22 @@ def _symptom_of_exception(identity: Identity, trial: RunResult, ladder: Ladder) 
 
 
 def is_own_backend(rung: str) -> bool:
-    """Whether a rung is none of torch's: a backend that the program brings or names."""
+    """Return whether a rung is a backend that the program brings, none of torch's.
+
+    Args:
+        rung: its name; may be empty.
+    """
     return bool(rung) and rung not in LAYERS and rung not in _RUNG_COMPONENT
 
 
 def component_of(identity: Identity, trial: RunResult, ladder: Ladder) -> tuple[str, str]:
-    """The component, and why."""
+    """Return the component, and the row of the table that decided.
+
+    Args:
+        identity: of the failure.
+        trial: the run that showed it.
+        ladder: the rungs that were tried.
+    """
     first = ladder.first_failing
     frames = [identity.frame, *trial.observation.frames] if identity.frame else []
     if first in ("none", ""):
@@ -260,12 +282,16 @@ def component_of(identity: Identity, trial: RunResult, ladder: Ladder) -> tuple[
 
 
 def metadata_mismatch(ladder: Ladder) -> str:
-    """What a fake tensor says otherwise than the real one, in words; empty if nothing."""
+    """Return where a fake tensor differs from the real one, in words; empty if nowhere.
+
+    Args:
+        ladder: the rungs that were tried.
+    """
     step = ladder.step(CROSSREF)
-    found = _MISMATCH.search(step.identity.message) if step is not None else None
-    if found is None:
+    mismatch = _MISMATCH.search(step.identity.message) if step is not None else None
+    if mismatch is None or stated("mismatch", mismatch[0]):
         return ""
-    return f"the fake tensor of {found['operator']} is not as the real one: {found['what'].strip()}"
+    return f"the fake tensor of {mismatch['operator']} is not as the real one: {mismatch['what'].strip()}"
 
 
 def _by_frame(frames: list[str]) -> str:
@@ -277,7 +303,7 @@ def _by_frame(frames: list[str]) -> str:
 
 
 def _statement(program: Program, lines: tuple[int, ...]) -> str:
-    """The text of the program's innermost statement that the exception left from."""
+    """Return the text of the program's innermost statement that the exception left."""
     if not lines:
         return ""
     line = lines[-1]
@@ -288,11 +314,16 @@ def _statement(program: Program, lines: tuple[int, ...]) -> str:
     return best
 
 
-def operator_of(found: Reproduction, ladder: Ladder) -> str:
-    """The operator that the failure, the traceback or torch's bisector names; empty if none does."""
+def operator_of(reproduction: Reproduction, ladder: Ladder) -> str:
+    """Return the operator that torch's bisector, the failure or the traceback names; empty if none does.
+
+    Args:
+        reproduction: the program's failure.
+        ladder: the rungs that were tried.
+    """
     if lowered := _LOWERED.search(ladder.pass_):
         return f"aten.{lowered[1]}"
-    for text in (ladder.pass_, found.identity.message, found.trial.text):
+    for text in (ladder.pass_, reproduction.identity.message, reproduction.trial.text):
         if match := _OPERATOR.search(text):
             return match[1].removeprefix("torch.ops.").replace("::", ".")
     return ""

@@ -1,4 +1,4 @@
-"""Step 6, first half: which cases of the corpus the failure is, by the engine of `pt2bugs match`."""
+"""The documented bugs that a failure may be, by the engine of `pt2bugs match`."""
 
 from __future__ import annotations
 
@@ -7,30 +7,42 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from packaging.version import Version
 from pt2bugs.case.expectation import public
 from pt2bugs.match.known import KnownBugs
 from pt2bugs.results.matrix import Results
 from pt2bugs.triage.reproduce import Reproduction
-from pt2bugs.triage.verdict import is_fixed
 
 
 def known_bugs(
-    found: Reproduction, torch: str, cases: Sequence[Path], results: Path, warn: Callable[[str], None]
+    reproduction: Reproduction, torch: str, cases: Sequence[Path], results: Path, warn: Callable[[str], None]
 ) -> list[dict[str, Any]]:
-    """The matches, best first, as `pt2bugs match --json` has them."""
+    """Return the documented bugs that a failure may be, best first, as `pt2bugs match --json` has them.
+
+    Args:
+        reproduction: the failure.
+        torch: the version that shows it.
+        cases: folders of the corpus.
+        results: folder of its journal.
+        warn: told of journal lines that are left out.
+    """
     known = KnownBugs.load(Results(results), cases, warn)
     release = public(torch)
-    for one in known.recognize(text_of(found), release):
-        if one.matches:
-            matches = [known.as_dict(match, release) for match in one.matches]
+    for recognition in known.recognize(text_of(reproduction), release):
+        if recognition.matches:
+            matches = [known.as_dict(match, release) for match in recognition.matches]
             # A bug that is fixed on this release may be back, but anything else is more likely.
             return sorted(matches, key=lambda match: is_fixed(match, release))
     return []
 
 
-def text_of(found: Reproduction) -> str:
-    """The failure as a reporter would paste it: the traceback, or the last words of a process that died."""
-    identity, trial = found.identity, found.trial
+def text_of(reproduction: Reproduction) -> str:
+    """Return the failure as a reporter would paste it: the traceback, or the last words of a process that died.
+
+    Args:
+        reproduction: the failure.
+    """
+    identity, trial = reproduction.identity, reproduction.trial
     if identity.signal:
         number = getattr(signal, identity.signal, None)
         description = signal.strsignal(number) if number is not None else identity.signal
@@ -40,3 +52,23 @@ def text_of(found: Reproduction) -> str:
     where = f'  File "{identity.frame.partition(":")[0]}", line 1, in {identity.frame.rpartition(" ")[2]}\n'
     head = "Traceback (most recent call last):\n" + (where if identity.frame else "")
     return f"{head}{identity.error_type}: {identity.message}\n" if identity.error_type else identity.message
+
+
+def is_documented(known: Sequence[dict[str, Any]], torch: str) -> bool:
+    """Return whether the first match is the same failure, and of a bug that is not fixed in that release.
+
+    Args:
+        known: matches, best first.
+        torch: the version.
+    """
+    return bool(known) and known[0]["kind"] == "identity" and not is_fixed(known[0], torch)
+
+
+def is_fixed(match: dict[str, Any], torch: str) -> bool:
+    """Return whether the bug of a match is fixed in a release.
+
+    Args:
+        match: of a documented bug.
+        torch: the version.
+    """
+    return bool(match["fixed"]) and Version(public(torch)) >= Version(match["fixed"])

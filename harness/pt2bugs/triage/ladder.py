@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from packaging.version import Version
+from pt2bugs.case.expectation import public
 from pt2bugs.case.observation import Observation, telling_line
 from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.triage.identity import Identity, is_repeated, is_repeated_verbatim
@@ -62,6 +64,13 @@ INSIDE_INDUCTOR: Mapping[str, Mapping[str, Any]] = {
 }
 _OF_EXPORT = re.compile(r'File "[^"]*torch/_?export/')
 """A line of a traceback in torch.export."""
+SUBSYSTEMS = {
+    "aot_eager_decomp_partition": ("decomposition",),
+    "inductor": ("pre_grad_passes", "joint_graph_passes", "post_grad_passes", "lowerings"),
+}
+"""The subsystems that torch's own CompilerBisector can apply in part."""
+BISECTOR_SINCE = Version("2.6")
+_ALL = 10**6
 MAX_REPEATS = 10
 BUDGET_PART = 0.5
 
@@ -101,14 +110,28 @@ class Ladder:
     """The program fails at the same line without the compiler, in other words."""
 
     def step(self, rung: str) -> Step | None:
+        """Return the step of a rung; None if it was not tried.
+
+        Args:
+            rung: its name.
+        """
         return next((step for step in self.steps if step.rung == rung), None)
 
     def heals(self, rung: str) -> bool:
-        """Whether the failure is gone on that rung."""
+        """Return whether the program passes on a rung.
+
+        Args:
+            rung: its name.
+        """
         step = self.step(rung)
         return step is not None and step.identity.outcome is Outcome.PASS
 
     def shows(self, rung: str) -> bool:
+        """Return whether the failure shows on a rung.
+
+        Args:
+            rung: its name.
+        """
         step = self.step(rung)
         return step is not None and step.same
 
@@ -134,9 +157,9 @@ class Climber:
     """
 
     def __init__(
-        self, lab: ProgramRunner, program: Program, found: Reproduction, log: Log, *, inside: bool = True
+        self, lab: ProgramRunner, program: Program, reproduction: Reproduction, log: Log, *, inside: bool = True
     ) -> None:
-        self._lab, self._program, self._found, self._log = lab, program, found, log
+        self._lab, self._program, self._reproduction, self._log = lab, program, reproduction, log
         self._inside = inside
         self._budget = lab.budget.share(BUDGET_PART)
         self._is_cut_short = False
@@ -148,7 +171,7 @@ class Climber:
         Raises:
             EngineError: the engine cannot be started.
         """
-        ladder, entered = self.ladder, self._found.trial.entered
+        ladder, entered = self.ladder, self._reproduction.trial.entered
         if "compile" not in entered and "export" in entered:
             for rung in LAYERS:
                 self._skip(rung, "the program compiles nothing, it exports")
@@ -168,7 +191,7 @@ class Climber:
                 self._climb_exports()
             ladder.first_failing = ladder.first_failing or "none"
             return ladder
-        if "export" in entered and _OF_EXPORT.search(self._found.trial.text):
+        if "export" in entered and _OF_EXPORT.search(self._reproduction.trial.text):
             for rung in LAYERS[1:]:
                 self._skip(rung, "the exception comes out of an export")
             self._climb_exports()
@@ -187,24 +210,24 @@ class Climber:
         Dynamo runs the program on fake tensors, and says in its own words what the operator refuses. The line is the
         innermost of the program; Dynamo quotes it below "from user code".
         """
-        found, plain = self._found, none.trial
-        if plain is None or not plain.lines or {found.outcome, plain.outcome} != {Outcome.RAISE}:
+        reproduction, plain = self._reproduction, none.trial
+        if plain is None or not plain.lines or {reproduction.outcome, plain.outcome} != {Outcome.RAISE}:
             return False
         name = re.escape(PROGRAM_NAME)
-        text = found.identity.message.partition("from user code")[2]
+        text = reproduction.identity.message.partition("from user code")[2]
         quoted = [int(number) for number in re.findall(rf'File "[^"]*{name}", line (\d+)', text)]
-        innermost = quoted[-1] if quoted else found.trial.lines[-1] if found.trial.lines else 0
+        innermost = quoted[-1] if quoted else reproduction.trial.lines[-1] if reproduction.trial.lines else 0
         return plain.lines[-1] == innermost
 
     def _first_failing(self) -> str:
-        """The first layer that shows the failure; empty if none does.
+        """Return the first layer that shows the failure; empty if none does.
 
-        Where every layer lets something through that should be refused, all fail by the same assertion. What a program
-        gets instead is then the failure, and a layer that gives another result is not to blame.
+        If no layer refuses what should be refused, all fail by the same assertion. The result that the program gets
+        instead is then the failure, and a layer that gives another result is not to blame.
         """
         steps = self.ladder.steps
         same = [step for step in steps if step.rung in LAYERS[1:] and step.same]
-        exact = [step for step in same if is_repeated_verbatim(step.identity, self._found.identity)]
+        exact = [step for step in same if is_repeated_verbatim(step.identity, self._reproduction.identity)]
         if self._wants_refusal and exact:
             steps[:] = [replace(step, same=False) if step in same and step not in exact else step for step in steps]
             same = exact
@@ -212,20 +235,22 @@ class Climber:
 
     @property
     def _wants_refusal(self) -> bool:
-        """Whether the program fails because nothing refuses what it does: without the compiler nothing can."""
-        found = self._found
-        return found.outcome is Outcome.WRONG and expects_exception(self._program.source, found.identity.line)
+        """True where the program fails because nothing refuses what it does: without the compiler nothing can."""
+        reproduction = self._reproduction
+        return reproduction.outcome is Outcome.WRONG and expects_exception(
+            self._program.source, reproduction.identity.line
+        )
 
     def _without_compile(self) -> Ladder:
-        """A program that only traces (make_fx, fake tensors, functionalize) has no layer above.
+        """Return the ladder of a program that only traces (make_fx, fake tensors, functionalize).
 
-        One that calls AOTAutograd by itself fails at that layer, unless it fails in the same way without it.
+        It has no layer above. One that calls AOTAutograd by itself fails there, unless it fails without it, too.
         """
-        found = self._found
-        if "aot" in found.trial.entered and not self._try("none", {"backend": "none"}, exact=True).same:
+        reproduction = self._reproduction
+        if "aot" in reproduction.trial.entered and not self._try("none", {"backend": "none"}, exact=True).same:
             for rung in LAYERS[1:]:
                 if rung == "aot_eager":
-                    self.ladder.steps.append(Step(rung, found.identity, same=True, trial=found.trial))
+                    self.ladder.steps.append(Step(rung, reproduction.identity, same=True, trial=reproduction.trial))
                 else:
                     self._skip(rung, "the program calls AOTAutograd by itself")
             self.ladder.first_failing = "aot_eager"
@@ -234,25 +259,25 @@ class Climber:
         self.ladder.steps.clear()
         for rung in LAYERS[1:]:
             self._skip(rung, "the program compiles nothing")
-        step = Step("none", self._found.identity, same=True, trial=self._found.trial)
+        step = Step("none", self._reproduction.identity, same=True, trial=self._reproduction.trial)
         self.ladder.steps.insert(0, step)
         self.ladder.first_failing = "none"
         return self.ladder
 
     def _climb_aot_inductor(self) -> bool:
-        """Whether an exported program passes, and what AOTInductor makes of it does not."""
+        """Return whether the exported program passes, and AOTInductor's package of it does not."""
         self._try(NO_AOT_INDUCTOR, BELOW[NO_AOT_INDUCTOR])
         if not self.ladder.heals(NO_AOT_INDUCTOR):
             return False
         self.ladder.first_failing, self.ladder.below = LAYERS[-1], NO_AOT_INDUCTOR
         at = next(index for index, step in enumerate(self.ladder.steps) if step.rung == LAYERS[-1])
-        self.ladder.steps[at] = Step(LAYERS[-1], self._found.identity, same=True, trial=self._found.trial)
+        self.ladder.steps[at] = Step(LAYERS[-1], self._reproduction.identity, same=True, trial=self._reproduction.trial)
         return True
 
     def _climb_exports(self) -> None:
         for rung, redirect in NO_EXPORT.items():
             # The module is not what an export gives back, so a comparison may fail there for reasons of its own.
-            if self._try(rung, redirect, exact=True).same and self._found.outcome is not Outcome.WRONG:
+            if self._try(rung, redirect, exact=True).same and self._reproduction.outcome is not Outcome.WRONG:
                 self.ladder.first_failing = "none"
                 return
             self.ladder.below = rung if self.ladder.heals(rung) else ""
@@ -264,20 +289,22 @@ class Climber:
         self._try("dynamo_disabled", {**EXPORTS.get(self.ladder.first_failing, {}), **SHAPES["dynamo_disabled"]})
         if not self.ladder.first_failing and not self._is_cut_short:
             # Neither setting alone: the program may need both, as one that exports twice.
-            self.ladder.steps.append(Step("export", self._found.identity, same=True, trial=self._found.trial))
+            self.ladder.steps.append(
+                Step("export", self._reproduction.identity, same=True, trial=self._reproduction.trial)
+            )
             self.ladder.first_failing = "export"
 
     def _own_backend(self) -> None:
-        """The backend that the program names, where that is none of the layers."""
-        own = [name for name in self._found.trial.backends if name not in LAYERS]
+        """Add the backend that the program names as a rung, where none of the layers shows the failure."""
+        own = [name for name in self._reproduction.trial.backends if name not in LAYERS]
         if (
             self._is_cut_short
             or self.ladder.first_failing
-            or (not own and "inductor" not in self._found.trial.backends)
+            or (not own and "inductor" not in self._reproduction.trial.backends)
         ):
             return
         rung = own[0] if own else "as_written"
-        self.ladder.steps.append(Step(rung, self._found.identity, same=True, trial=self._found.trial))
+        self.ladder.steps.append(Step(rung, self._reproduction.identity, same=True, trial=self._reproduction.trial))
         self.ladder.first_failing = rung
 
     def _narrow(self) -> None:
@@ -292,8 +319,8 @@ class Climber:
         if ladder.first_failing in LAYERS[1:]:
             rungs |= FAKE_TENSORS
         if ladder.first_failing == "aot_eager":
-            own = self._found.trial.own_compilers
-            rungs |= {rung: one for rung, one in INSIDE_AOT.items() if own or rung != TORCHS_COMPILERS}
+            own = self._reproduction.trial.own_compilers
+            rungs |= {rung: given for rung, given in INSIDE_AOT.items() if own or rung != TORCHS_COMPILERS}
         if ladder.first_failing == "inductor" and self._inside:
             rungs |= INSIDE_INDUCTOR
         for rung, redirect in rungs.items():
@@ -303,7 +330,7 @@ class Climber:
             self._try(rung, {**backend, **redirect})
 
     def climb_without_decomposition(self, operator: str) -> None:
-        """One rung more where Inductor or its decompositions are the first to fail: without that of the suspect.
+        """Try the suspect's own kernel, where Inductor or its decompositions are the first to fail.
 
         Args:
             operator: as ``aten.mm`` or ``aten.mm.default``; empty if nothing names one.
@@ -315,6 +342,59 @@ class Climber:
             return
         self._try(NO_DECOMPOSITION, {"backend": self.ladder.first_failing, "no_decomposition": [operator]})
 
+    def bisect(self) -> None:
+        """Name the subsystem of Inductor and its application, or say why that cannot be done.
+
+        Torch applies a subsystem up to a number that a variable holds; the smallest number at which the failure shows
+        is that of the application which makes it.
+
+        Raises:
+            EngineError: the engine cannot be started.
+        """
+        ladder, torch = self.ladder, public(self._lab.torch)
+        subsystems = SUBSYSTEMS.get(ladder.first_failing, ())
+        if not ladder.first_failing:
+            ladder.why_no_pass = "no rung of the ladder shows the failure"
+        elif not subsystems:
+            ladder.why_no_pass = "the failure is not inside Inductor"
+        elif Version(torch) < BISECTOR_SINCE:
+            ladder.why_no_pass = f"torch {torch} has no bisector; {BISECTOR_SINCE} and newer have one"
+        else:
+            none_of = f"no subsystem of it ({', '.join(subsystems)}) makes the failure go away when it is left out"
+            ladder.pass_ = next(filter(None, map(self._application, subsystems)), "")
+            ladder.why_no_pass = "" if ladder.pass_ else "the budget was spent" if self._lab.budget.is_over else none_of
+
+    def _application(self, subsystem: str) -> str:
+        """Return the application of a subsystem that makes the failure; empty if it is none of its."""
+        if self._lab.budget.is_over:
+            return ""
+        self._log(f"torch's bisector: {subsystem}")
+        without, trial = self._bisected(subsystem, -1)
+        if without or trial.outcome is not Outcome.PASS:
+            return ""
+        with_all, trial = self._bisected(subsystem, _ALL)
+        count = trial.applied.get(subsystem, 0)
+        low, high = -1, count - 1
+        if not with_all or high < 0:
+            return ""
+        while high - low > 1 and not self._lab.budget.is_over:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._bisected(subsystem, middle)[0] else (middle, high)
+        _, last = self._bisected(subsystem, high)
+        return f"{subsystem}, application {high + 1} of {count}" + (f": {last.disabled}" if last.disabled else "")
+
+    def _bisected(self, subsystem: str, limit: int) -> tuple[bool, RunResult]:
+        """Return whether the failure shows with so many applications of a subsystem, and the run."""
+        env = {
+            "TORCH_BISECT_BACKEND": self.ladder.first_failing,
+            "TORCH_BISECT_SUBSYSTEM": subsystem,
+            "TORCH_BISECT_MAX": str(limit),
+        }
+        reproduction = self._reproduction
+        stdout = reproduction.oracle.reference is not None
+        trial = self._lab.run(self._program.path, {"bisect": limit}, env=env, stdout=stdout)
+        return is_repeated(reproduction.oracle.identity(trial), reproduction.identity), trial
+
     def _skip(self, rung: str, why: str) -> None:
         self.ladder.steps.append(Step(rung, Identity.of(Observation(Outcome.SKIP, message=why)), same=False))
 
@@ -324,16 +404,19 @@ class Climber:
             self._skip(rung, "its share of the budget was spent")
             return self.ladder.steps[-1]
         self._log(f"ladder: {rung}")
-        found = self._found
+        reproduction = self._reproduction
         for _ in range(self._repeats()):
             trial = self._lab.run(
-                self._program.path, redirect, stdout=found.oracle.reference is not None, timeout_s=self._timeout_s
+                self._program.path,
+                redirect,
+                stdout=reproduction.oracle.reference is not None,
+                timeout_s=self._timeout_s,
             )
-            identity = found.oracle.identity(trial)
+            identity = reproduction.oracle.identity(trial)
             if trial.absent:
                 identity = Identity.of(Observation(Outcome.SKIP, message=f"this torch has no {trial.absent[0]}"))
             repeats = is_repeated_verbatim if exact else is_repeated
-            same = repeats(identity, found.identity)
+            same = repeats(identity, reproduction.identity)
             same = same and not self._is_plain(identity)
             if same or self._budget.is_over:
                 break
@@ -342,21 +425,21 @@ class Climber:
         return step
 
     def _is_plain(self, identity: Identity) -> bool:
-        """Whether that is, to the last digit, what the program shows without the compiler, which is not the failure."""
+        """Return whether a failure is, to the last digit, the other one that shows without the compiler."""
         none = self.ladder.step("none")
         return none is not None and not none.same and is_repeated_verbatim(identity, none.identity)
 
     @property
     def _timeout_s(self) -> float | None:
-        """Of one rung. What hangs takes all that it gets, so it gets ten times what the program takes uncompiled."""
+        """The limit of one rung; of a program that hangs, ten times what it takes without the compiler."""
         none = self.ladder.step("none")
-        if self._found.outcome is not Outcome.TIMEOUT or none is None or none.trial is None:
+        if self._reproduction.outcome is not Outcome.TIMEOUT or none is None or none.trial is None:
             return None
         return min(self._lab.timeout_s, max(20.0, 10 * none.trial.seconds))
 
     def _repeats(self) -> int:
-        """Runs of a rung after which a flaky failure would have shown, at 95 %."""
-        rate = self._found.failed / self._found.runs
+        """Return the number of runs after which a flaky failure would have shown, at 95 %."""
+        rate = self._reproduction.failed / self._reproduction.runs
         if rate >= 1:
             return 1
         return min(MAX_REPEATS, math.ceil(math.log(0.05) / math.log(1 - rate))) if rate > 0 else 1

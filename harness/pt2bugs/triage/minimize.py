@@ -28,12 +28,12 @@ from pt2bugs.triage.reproduce import Reproduction
 from pt2bugs.triage.runner import ProgramRunner, RunResult
 
 _MADE_UP = re.compile(r"unique_name_\d+")
-"""What pysource-minimize calls a target that it cannot take away."""
+"""Name that pysource-minimize gives to a target that it cannot take away."""
 
 
 @dataclass(frozen=True)
 class Minimized:
-    """The smallest program found. `tries` candidates were run; `why_not` says what kept or cut it off."""
+    """The smallest program. `tries` candidates were run; `why_not` says what kept or cut it off."""
 
     source: str
     lines_before: int
@@ -47,32 +47,39 @@ class _Spent(Exception):
 
 
 class Interesting:
-    """Whether a candidate has the failure, the same one and at the same layer.
+    """Predicate of the reduction: a candidate has the same failure at the same layer.
 
-    Where a layer below shows the same words with another result, it must do so of the candidate, too. Where the program
+    If a layer below fails in the same words with another result, it must do so with the candidate, too. If the program
     expects an exception that does not come, so must the candidate, and without the compiler one of that type comes.
     """
 
-    def __init__(self, lab: ProgramRunner, folder: Path, program: Program, found: Reproduction, ladder: Ladder) -> None:
-        self._lab, self._found = lab, found
+    def __init__(
+        self, lab: ProgramRunner, folder: Path, program: Program, reproduction: Reproduction, ladder: Ladder
+    ) -> None:
+        self._lab, self._reproduction = lab, reproduction
         self._path = folder / "candidate.py"
         self._at, self._below = _redirects(ladder)
-        self._other = _other_result(ladder, found)
-        self._wants_refusal = found.outcome is Outcome.WRONG and expects_exception(program.source, found.identity.line)
+        self._other = _other_result(ladder, reproduction)
+        self._wants_refusal = reproduction.outcome is Outcome.WRONG and expects_exception(
+            program.source, reproduction.identity.line
+        )
         self._expected = _expected(program.source)
         below = ladder.step(ladder.below)
         self._refusals = _handled(below.trial) if self._wants_refusal and below is not None else frozenset()
-        self._timeout_s = max(10.0, min(120.0, 4 * found.trial.seconds))
-        self.identity = found.identity
+        self._timeout_s = max(10.0, min(120.0, 4 * reproduction.trial.seconds))
+        self.identity = reproduction.identity
         self.tries = 0
 
     @property
     def can_tell(self) -> bool:
-        """Whether any rung tells the failure from that of a program which only asserts what is false."""
+        """True where some rung tells the failure from that of a program which only asserts what is false."""
         return self.identity.outcome is not Outcome.WRONG or self._below is not None or self._other is not None
 
     def __call__(self, source: str) -> bool:
-        """The answer for one candidate.
+        """Return whether a candidate has the failure.
+
+        Args:
+            source: of the candidate.
 
         Raises:
             EngineError: the engine cannot be started.
@@ -90,13 +97,13 @@ class Interesting:
             return False
         if self._wants_refusal and not self._still_wants(source, trial):
             return False
-        if not set(trial.backends) <= set(self._found.trial.backends) and not self._is_same(self._run({})):
+        if not set(trial.backends) <= set(self._reproduction.trial.backends) and not self._is_same(self._run({})):
             # The rung puts its backend in the place of any other, one that there is not among them.
             return False
         return self._passes_below() and self._differs_from_other(trial)
 
     def _still_wants(self, source: str, trial: RunResult) -> bool:
-        """Whether a fix would make the candidate pass: it expects an exception there, by a handler of the program."""
+        """Return whether a fix would make the candidate pass: a handler of the program expects an exception there."""
         return _expected(source) <= self._expected and expects_exception(source, trial.identity.line)
 
     def _passes_below(self) -> bool:
@@ -117,7 +124,7 @@ class Interesting:
         return self._lab.run(self._path, redirect, timeout_s=self._timeout_s)
 
     def _is_same(self, trial: RunResult) -> bool:
-        return has_same_failure(trial.identity, self.identity) and trial.is_caught == self._found.trial.is_caught
+        return has_same_failure(trial.identity, self.identity) and trial.is_caught == self._reproduction.trial.is_caught
 
 
 def has_same_failure(seen: Identity, wanted: Identity) -> bool:
@@ -136,7 +143,7 @@ def has_same_failure(seen: Identity, wanted: Identity) -> bool:
 
 
 def _redirects(ladder: Ladder) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """The redirection on which a candidate must fail, and the one on which it must pass."""
+    """Return the redirection on which a candidate must fail, and the one on which it must pass."""
     first = ladder.first_failing
     at: dict[str, Any] = {}
     if first in LAYERS[1:]:
@@ -151,54 +158,67 @@ def _redirects(ladder: Ladder) -> tuple[dict[str, Any], dict[str, Any] | None]:
     return at, dict(below) if name else None
 
 
-def _other_result(ladder: Ladder, found: Reproduction) -> dict[str, Any] | None:
-    """The redirection to the layer below which fails in the same words with another result; None if one passes."""
+def _other_result(ladder: Ladder, reproduction: Reproduction) -> dict[str, Any] | None:
+    """Return the redirection to a layer below that gives another result in the same words; None if one passes."""
     first = ladder.step(ladder.first_failing)
-    if first is None or ladder.first_failing not in LAYERS or not is_repeated_verbatim(first.identity, found.identity):
+    if (
+        first is None
+        or ladder.first_failing not in LAYERS
+        or not is_repeated_verbatim(first.identity, reproduction.identity)
+    ):
         return None
     for rung in reversed(LAYERS[: LAYERS.index(ladder.first_failing)]):
         step = ladder.step(rung)
         if step is None or step.identity.outcome is Outcome.PASS:
             return None
-        if is_repeated(step.identity, found.identity) and step.identity.message != found.identity.message:
+        if is_repeated(step.identity, reproduction.identity) and step.identity.message != reproduction.identity.message:
             return {"backend": rung}
     return None
 
 
 def _expected(source: str) -> frozenset[str]:
-    """What the handlers of a program name."""
+    """Return the exceptions that the handlers of a program name."""
     handlers = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ExceptHandler)]
     return frozenset(ast.unparse(handler.type) if handler.type is not None else "" for handler in handlers)
 
 
 def _handled(trial: RunResult | None) -> frozenset[str]:
-    """The types of the exceptions that a run without the compiler raised and handled."""
+    """Return the types of the exceptions that a run without the compiler raised and handled."""
     return frozenset(kind for kind, _, _ in trial.handled) if trial is not None else frozenset()
 
 
 def minimize(
     lab: ProgramRunner,
     program: Program,
-    found: Reproduction,
+    reproduction: Reproduction,
     ladder: Ladder,
     folder: Path,
     budget: Budget,
     log: Callable[[str], None],
 ) -> Minimized:
-    """Reduce the program as far as the budget goes; what was reached at its end counts.
+    """Reduce the program as far as the budget goes, and return the smallest one.
+
+    Args:
+        lab: runs programs.
+        program: as it was given.
+        reproduction: its failure.
+        ladder: the rungs that were tried.
+        folder: for candidates.
+        budget: of this step.
+        log: told of progress.
 
     Raises:
         EngineError: the engine cannot be started.
     """
     before = lines_of_code(program.source)
-    if found.oracle.reference is not None:
+    if reproduction.oracle.reference is not None:
         return Minimized(program.source, before, before, why_not="what it prints is compared: every line counts")
     try:
         from pysource_minimize import minimize as reduce
     except ImportError:
         reason = f"pysource-minimize is not installed: {install_command('triage')}"
         return Minimized(program.source, before, before, why_not=reason)
-    asks = Interesting(lab, folder, program, found, ladder)
+    asks = Interesting(lab, folder, program, reproduction, ladder)
     if not asks.can_tell:
         reason = "no rung passes or gives another result, so any program with that assertion would do"
         return Minimized(program.source, before, before, why_not=reason)
@@ -238,8 +258,14 @@ def minimize(
     return Minimized(best, before, lines_of_code(best), asks.tries, why_not)
 
 
-def uncaught(lab: ProgramRunner, program: Program, found: Reproduction, folder: Path) -> Program | None:
-    """The program without its handlers, if the failure that it caught then leaves it.
+def uncaught(lab: ProgramRunner, program: Program, reproduction: Reproduction, folder: Path) -> Program | None:
+    """Return the program without its handlers, if the failure that it caught then leaves it; else None.
+
+    Args:
+        lab: runs programs.
+        program: as it was given.
+        reproduction: the failure that it catches.
+        folder: for the program.
 
     Raises:
         EngineError: the engine cannot be started.
@@ -249,7 +275,7 @@ def uncaught(lab: ProgramRunner, program: Program, found: Reproduction, folder: 
     trial = lab.run(path)
     # MESSAGE: with the handler gone it leaves the program by way of another function of torch.
     failure = trial.identity.failure
-    if failure is None or not failure.same(found.identity.failure, Level.MESSAGE):
+    if failure is None or not failure.same(reproduction.identity.failure, Level.MESSAGE):
         return None
     return Program(path, path.read_text(encoding="utf-8"))
 

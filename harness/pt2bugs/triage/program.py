@@ -32,6 +32,9 @@ class Program:
 def load_program(path: Path) -> Program:
     """Read a program and see that it is Python.
 
+    Args:
+        path: of the script.
+
     Raises:
         CannotRun: it is not there, not text, or not Python.
     """
@@ -60,23 +63,26 @@ def load_program(path: Path) -> Program:
 
 
 def expects_exception(source: str, line: int) -> bool:
-    """Whether the statement of that line is reached only if an exception that the program expects does not come.
+    """Return whether a statement is reached only if an exception that the program expects does not come.
 
     It stands in the ``else`` of a ``try``, or after one whose handlers all leave.
+
+    Args:
+        source: of the program.
+        line: of the statement.
     """
     for node in ast.walk(ast.parse(source)):
         for block in (getattr(node, "body", None), getattr(node, "orelse", None)):
-            for index, one in enumerate(block if isinstance(block, list) else ()):
-                while isinstance(one, (ast.With, ast.AsyncWith)):
-                    one = one.body[-1]
-                if not isinstance(one, ast.Try) or not one.handlers:
+            for index, statement in enumerate(block if isinstance(block, list) else ()):
+                while isinstance(statement, (ast.With, ast.AsyncWith)):
+                    statement = statement.body[-1]
+                if not isinstance(statement, ast.Try) or not statement.handlers:
                     continue
-                handlers_leave = all(isinstance(handler.body[-1], _LEAVING) for handler in one.handlers)
-                unreached = [*one.orelse, *(block[index + 1 :] if handlers_leave and isinstance(block, list) else ())]
+                leave = all(isinstance(handler.body[-1], _LEAVING) for handler in statement.handlers)
+                unreached = [*statement.orelse, *(block[index + 1 :] if leave and isinstance(block, list) else ())]
                 if any(
-                    isinstance(statement, (ast.Raise, ast.Assert))
-                    and statement.lineno <= line <= (statement.end_lineno or line)
-                    for statement in unreached
+                    isinstance(other, (ast.Raise, ast.Assert)) and other.lineno <= line <= (other.end_lineno or line)
+                    for other in unreached
                 ):
                     return True
     return False
@@ -86,12 +92,22 @@ _LEAVING = (ast.Return, ast.Continue, ast.Break)
 
 
 def is_unused(source: str, module: str) -> bool:
-    """Whether no name that the program's imports take from a module is used anywhere in it."""
+    """Return whether a program imports a module and uses nothing of it.
+
+    Args:
+        source: of the program.
+        module: its name.
+    """
     return without_import(source, module) is not None
 
 
 def without_import(source: str, module: str) -> str | None:
-    """The program without its imports of a module, its lines where they were; None if it uses what they bring."""
+    """Return a program without its imports of a module, its lines where they were; None if it uses what they bring.
+
+    Args:
+        source: of the program.
+        module: its name.
+    """
     tree = ast.parse(source)
     top = module.partition(".")[0]
     lines = source.splitlines(keepends=True)
@@ -113,6 +129,10 @@ def without_import(source: str, module: str) -> str | None:
 
 
 def without_header(source: str) -> str:
-    """The program without its inline script metadata, if it has any."""
+    """Return a program without its inline script metadata, if it has any.
+
+    Args:
+        source: of the program.
+    """
     block = find_block(source)
     return block.program.lstrip("\n") if block is not None else source

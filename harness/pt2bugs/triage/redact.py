@@ -41,7 +41,12 @@ _NAMED = re.compile(
 
 
 def redact(text: str, environ: Mapping[str, str] = os.environ) -> str:
-    """Return a text without secrets: values of such variables, well-known formats, what is assigned to such a name."""
+    """Return a text without secrets: values of variables and names like ``TOKEN``, well-known formats.
+
+    Args:
+        text: any.
+        environ: the variables.
+    """
     text = _without_values(text, environ)
     for pattern, by in _REPLACEMENTS:
         text = pattern.sub(by, text)
@@ -70,23 +75,23 @@ def secrets_in(source: str) -> frozenset[str]:
 
 
 def _without_values(text: str, environ: Mapping[str, str]) -> str:
-    """Without the values of variables that are named like a secret."""
+    """Return a text without the values of variables that are named like a secret."""
     for name, value in environ.items():
         if len(value) >= _MIN_LENGTH and value in text and is_credential(name, value) and not value.startswith("/"):
             text = text.replace(value, REDACTED)
     return text
 
 
-def _named(found: re.Match[str]) -> str:
-    quote, inner = found["quote"] or "", found["quoted"] or found["bare"]
-    if REDACTED in inner or ("," in found["between"] and not re.search(r"[A-Z]_[A-Z]+$", found["name"])):
-        return found[0]
+def _named(match: re.Match[str]) -> str:
+    quote, inner = match["quote"] or "", match["quoted"] or match["bare"]
+    if REDACTED in inner or ("," in match["between"] and not re.search(r"[A-Z]_[A-Z]+$", match["name"])):
+        return match[0]
     # A bare word behind `token:` is more often code than a secret; one with digits and letters, or behind an
     # environment variable's name, is one.
     mixed = bool(re.search(r"\d", inner)) and bool(re.search(r"[A-Za-z]", inner)) and not re.search(r"[.(\[]", inner)
-    if quote or mixed or (found["name"].isupper() and found["between"] == "="):
-        return f"{found['name']}{found['between']}{found['prefix']}{quote}{REDACTED}{quote}"
-    return found[0]
+    if quote or mixed or (match["name"].isupper() and match["between"] == "="):
+        return f"{match['name']}{match['between']}{match['prefix']}{quote}{REDACTED}{quote}"
+    return match[0]
 
 
 _REPLACEMENTS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
@@ -99,9 +104,11 @@ _REPLACEMENTS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]
 
 
 def redact_source(source: str, environ: Mapping[str, str] = os.environ) -> str:
-    """A program without the secrets it holds; it stays a program.
+    """Return a program without its secrets; a replacement after which it does not parse is left out.
 
-    A replacement after which it does not parse was none of a secret but of code, and is left out.
+    Args:
+        source: of the program.
+        environ: the variables.
     """
     text = source
     for value in secrets_in(source):
@@ -113,9 +120,9 @@ def redact_source(source: str, environ: Mapping[str, str] = os.environ) -> str:
         return text
     text = plain if _parses(plain := _without_values(source, environ)) else source
     for pattern, by in _REPLACEMENTS:
-        for found in reversed(list(pattern.finditer(text))):
+        for match in reversed(list(pattern.finditer(text))):
             new = (
-                f"{text[: found.start()]}{found.expand(by) if isinstance(by, str) else by(found)}{text[found.end() :]}"
+                f"{text[: match.start()]}{match.expand(by) if isinstance(by, str) else by(match)}{text[match.end() :]}"
             )
             text = new if _parses(new) else text
     return text

@@ -1,25 +1,30 @@
-"""The report of a triage: the JSON contract, and a page fit to paste into an issue."""
+"""The report of a triage: the JSON contract, a few lines for the terminal, and a page to paste into an issue."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import jinja2
 from pt2bugs.case.expectation import public
 from pt2bugs.case.observation import telling_line
-from pt2bugs.report.markdown import code, code_block, escape
+from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.report.markdown import code, code_block, escape, link, table
 from pt2bugs.triage.classify import Classification
 from pt2bugs.triage.identity import Identity
-from pt2bugs.triage.ladder import NO_EXPORT, Ladder
+from pt2bugs.triage.ladder import FAKE_TENSORS, FUNCTIONALIZE, INSIDE_AOT, INSIDE_INDUCTOR, NO_EXPORT, SHAPES, Ladder
 from pt2bugs.triage.minimize import Minimized
 from pt2bugs.triage.redact import redact_source
 from pt2bugs.triage.reproduce import Reproduction
 from pt2bugs.triage.reproducer import TEST_FILES, Reproducers
 from pt2bugs.triage.since_when import Releases
 from pt2bugs.triage.verdict import NOT_A_BUG, Verdict
-from pt2bugs.triage.workarounds import workarounds
+from pt2bugs.triage.workarounds import Workaround, workarounds
 
+LIMIT = 4096
+"""Bytes of the page beside the program and the traceback."""
 MAX_PROGRAM_LINES = 150
 MAX_SIMILAR = 2
 """Matches that are only similar, told where none is the same."""
@@ -30,15 +35,27 @@ _RUNG_TITLES = {
     "aot_eager_decomp_partition": "and decompositions, partitioner",
     "inductor": "and Inductor",
 }
+_VARIANTS = {*SHAPES, *FAKE_TENSORS, *INSIDE_AOT, *INSIDE_INDUCTOR, FUNCTIONALIZE}
+_VERSIONS = (
+    "PyTorch version",
+    "Python version",
+    "OS:",
+    "CUDA used",
+    "GPU",
+    "Model name",
+    "[pip3] torch",
+    "[pip3] triton",
+)
+"""Begins of the lines of `collect_env` that the page repeats."""
 
 
 @dataclass
 class Triage:
-    """All that was found out, step by step; what a step has not answered is empty."""
+    """The result of all steps; fields of steps that gave no answer are empty."""
 
     name: str
     torch: str
-    found: Reproduction
+    reproduction: Reproduction
     ladder: Ladder = field(default_factory=Ladder)
     classification: Classification | None = None
     verdict: Verdict | None = None
@@ -51,20 +68,34 @@ class Triage:
     versions: str = ""
     notes: list[str] = field(default_factory=list)
 
+    @property
+    def is_examined(self) -> bool:
+        """True once the failure has a class."""
+        return self.classification is not None
+
+    @property
+    def workarounds(self) -> list[Workaround]:
+        """Everything that was tried, what passes first."""
+        return workarounds(self.ladder, self.releases)
+
     def as_json(self, base: Path | None = None) -> dict[str, Any]:
-        """The contract. Paths are as the command was given its folder, or relative to `base`."""
+        """Return the JSON contract.
+
+        Args:
+            base: folder to which paths are relative; None: they are as the command was given its folder.
+        """
 
         def shown(path: Path | None) -> str | None:
             if path is None:
                 return None
             return path.relative_to(base).as_posix() if base is not None else path.as_posix()
 
-        identity = self.found.identity
+        identity = self.reproduction.identity
         minimized = self.minimized
         return {
             "outcome": str(identity.outcome),
             "identity": identity.as_json(),
-            "rate": [self.found.failed, self.found.runs],
+            "rate": [self.reproduction.failed, self.reproduction.runs],
             "ladder": [step.as_json() for step in self.ladder.steps],
             "first_failing": self.ladder.first_failing or None,
             "class": self.classification.symptom if self.classification else None,
@@ -80,16 +111,20 @@ class Triage:
             "torch": self.torch,
             "verdict": self.verdict.verdict if self.verdict else None,
             "reason": (self.verdict.reason or None) if self.verdict else None,
-            "workarounds": [workaround.as_json() for workaround in workarounds(self.ladder, self.releases)],
+            "workarounds": [workaround.as_json() for workaround in self.workarounds],
         }
 
 
 def summary(triage: Triage) -> str:
-    """A few lines for the terminal."""
-    found, ladder, classification = triage.found, triage.ladder, triage.classification
-    if not found.is_failure:
-        lines = [_passes(triage)]
-        trial = found.trial
+    """Return a few lines for the terminal.
+
+    Args:
+        triage: the result.
+    """
+    reproduction, ladder, classification = triage.reproduction, triage.ladder, triage.classification
+    if not reproduction.is_failure:
+        lines = [_rate(triage)]
+        trial = reproduction.trial
         if trial.breaks or trial.recompiles:
             lines.append(
                 f"  Dynamo made {trial.graphs} graphs, with {trial.breaks} graph breaks, "
@@ -97,10 +132,11 @@ def summary(triage: Triage) -> str:
             )
         lines += [f"  {sentence}" for sentence in triage.releases.sentences()] if triage.releases else []
         return "\n".join([*lines, *(f"  note: {note}" for note in triage.notes)])
-    lines = [f"{found.identity.outcome} in {found.failed} of {found.runs} runs on torch {public(triage.torch)}"]
-    lines.append(f"  {found.identity.headline[:240]}")
-    if found.identity.place:
-        lines.append(f"  in {found.identity.frame}")
+    identity = reproduction.identity
+    lines = [f"{identity.outcome} in {reproduction.failed} of {reproduction.runs} runs on torch {public(triage.torch)}"]
+    lines.append(f"  {identity.headline[:240]}")
+    if identity.place:
+        lines.append(f"  in {identity.frame}")
     if ladder.first_failing:
         lines.append(f"  first failing: {ladder.first_failing}" + (f" ({ladder.pass_})" if ladder.pass_ else ""))
     if other := ladder.fails_otherwise:
@@ -112,7 +148,7 @@ def summary(triage: Triage) -> str:
     elif triage.verdict is not None and triage.verdict.verdict != "bug":
         lines.append(f"  a {triage.verdict.verdict}: {triage.verdict.why}")
         lines += [f"    {hint}" for hint in triage.verdict.hints]
-    lines += [f"  passes with {one.what}" for one in workarounds(ladder, triage.releases) if one.passes]
+    lines += [f"  passes with {workaround.what}" for workaround in triage.workarounds if workaround.passes]
     for match in triage.known[:MAX_SIMILAR]:
         lines.append(f"  {match['kind']}: {match['case']} {match['title']} ({match['advice']})")
     if triage.releases is not None:
@@ -124,180 +160,165 @@ def summary(triage: Triage) -> str:
     return "\n".join(lines)
 
 
+def _rate(triage: Triage) -> str:
+    """Return how often the program passes, or fails."""
+    reproduction, torch = triage.reproduction, public(triage.torch)
+    if reproduction.is_failure:
+        return f"In {reproduction.failed} of {reproduction.runs} runs on torch {torch}"
+    return f"passes in {reproduction.runs - reproduction.failed} of {reproduction.runs} runs on torch {torch}"
+
+
 def _short(identity: Identity) -> str:
-    """A failure on one line."""
+    """Return a failure on one line."""
     text = f"{identity.error_type}: {telling_line(identity.message)}".strip(": ")
     return f"{identity.outcome}, {text[:120]}" if text else str(identity.outcome)
 
 
+# --- the page ------------------------------------------------------------------------------------------
+
+
 def report(triage: Triage, source: str, folder: Path) -> str:
-    """The page in Markdown."""
-    if not triage.found.is_failure:
-        return _report_of_a_pass(triage, source)
-    classification = triage.classification
-    parts = [f"# {escape(triage.found.identity.headline[:160])}", "", *_verdict(triage)]
-    if triage.verdict is not None and triage.verdict.verdict == NOT_A_BUG:
-        program = code_block("\n".join(_program(source)), "python")
-        parts += ["## What happens", "", *_what(triage), "", "## Program", "", program, ""]
-        return "\n".join([*parts, *(["## Layer", "", *_layer(triage), ""] if triage.ladder.steps else [])])
-    parts += ["## What happens", "", *_what(triage), ""]
-    program = code_block("\n".join(_program(source)), "python")
-    parts += ["## Minimal program", "", program, "", *_shrunk(triage), ""]
-    parts += ["## Layer", "", *_layer(triage), ""]
-    if classification is not None and classification.symptom:
-        parts += ["## Class", "", *_class(classification), ""]
-    if triage.releases is not None and triage.releases.answers:
-        parts += ["## Since when", "", *_releases(triage.releases), ""]
-    parts += ["## Known?", "", *_known(triage), ""]
-    parts += ["## What was tried, and what is here", "", *_tried(triage, folder), ""]
-    if triage.versions:
-        parts += ["## Versions", "", code_block(triage.versions), ""]
-    return "\n".join(parts)
+    """Return the page in Markdown: at most `LIMIT` bytes beside the program and the traceback.
+
+    Args:
+        triage: the result.
+        source: the smallest program so far.
+        folder: that the page stands in.
+    """
+    kept = (_program(source), triage.reproduction.trial.text.strip())
+    page = ""
+    for divisor in (1, 2, 4, 8):
+        page = _page(triage, kept[0], folder, divisor)
+        if len(page.encode()) - sum(len(text.encode()) for text in kept) <= LIMIT:
+            break
+    return page
 
 
-def _verdict(triage: Triage) -> list[str]:
-    """Return what to do, before anything else: whose fault it is, and what passes."""
-    lines: list[str] = []
-    if triage.verdict is not None:
-        title = {"bug": "A bug", "limitation": "A limitation", NOT_A_BUG: "No bug of the compiler"}
-        lines += [f"**{title[triage.verdict.verdict]}**: {escape(triage.verdict.why)}.", ""]
-        lines += [f"- torch suggests: {escape(hint)}" for hint in triage.verdict.hints]
-    lines += [
-        f"- passes with {code(workaround.what)} ({workaround.graphs} graphs, {workaround.breaks} breaks)"
-        for workaround in workarounds(triage.ladder, triage.releases)
-        if workaround.passes
-    ]
-    return [*lines, ""] if lines and lines[-1] else lines
+def _page(triage: Triage, program: str, folder: Path, divisor: int) -> str:
+    """Return the page; every text of it but the program and the traceback has that part of its room."""
+
+    def short(text: str, room: int) -> str:
+        limit = room // divisor
+        return text if len(text) <= limit else f"{text[: limit - 4].rstrip()} ..."
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("pt2bugs.triage"),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters |= {"escape_markdown": escape, "code": code, "code_block": code_block, "short": short}
+    reproduction, releases = triage.reproduction, triage.releases
+    identity = reproduction.identity
+    does = "passes" if releases is None or not releases.bad else "runs otherwise"
+    same = [match for match in triage.known if match["kind"] == "identity"]
+    component = triage.classification.component if triage.classification else None
+    page = environment.get_template("report.md.j2").render(
+        triage=triage,
+        reproduction=reproduction,
+        title=identity.headline
+        if reproduction.is_failure
+        else f"{triage.name}: {does} on torch {public(triage.torch)}",
+        is_no_bug=triage.verdict is not None and triage.verdict.verdict == NOT_A_BUG,
+        rate=_rate(triage),
+        manner=_manner(reproduction),
+        said=f"{identity.error_type}{': ' if identity.error_type else ''}{identity.message}",
+        known=same or triage.known[:MAX_SIMILAR],
+        link=link,
+        passing=[workaround for workaround in triage.workarounds if workaround.passes],
+        program=program,
+        reduction=_reduction(triage.minimized),
+        versions="\n".join(line for line in triage.versions.splitlines() if line.strip().startswith(_VERSIONS)),
+        ladder=_layers(triage.ladder, short) if triage.ladder.steps else "",
+        layer=list(_about_layer(triage.ladder)),
+        releases=_releases(releases, short) if releases is not None else "",
+        test_file=TEST_FILES.get(component or "", ("test/dynamo/test_repros.py", ""))[0],
+        artifacts=artifact_lines([_relative(path, folder) for path in triage.artifacts])[: 8 // divisor],
+    )
+    return f"{page.strip()}\n"
 
 
-def _report_of_a_pass(triage: Triage, source: str) -> str:
-    """The page of a program that has no failure: what it does on each release."""
-    does = "passes" if triage.releases is None or not triage.releases.bad else "runs otherwise"
-    parts = [f"# {triage.name}: {does} on torch {public(triage.torch)}", "", f"It {_passes(triage)}.", ""]
-    if triage.releases is not None and triage.releases.answers:
-        parts += ["## From release to release", "", *_releases(triage.releases), ""]
-    parts += [*(f"- {note}" for note in triage.notes), *([""] if triage.notes else [])]
-    return "\n".join([*parts, "## Program", "", code_block("\n".join(_program(source)), "python"), ""])
-
-
-def _passes(triage: Triage) -> str:
-    found = triage.found
-    return f"passes in {found.runs - found.failed} of {found.runs} runs on torch {public(triage.torch)}"
-
-
-def _what(triage: Triage) -> list[str]:
-    found = triage.found
-    identity = found.identity
-    rate = f"In {found.failed} of {found.runs} runs on torch {public(triage.torch)}"
-    how = {
+def _manner(reproduction: Reproduction) -> str:
+    """Return the way in which a program fails, in words."""
+    identity = reproduction.identity
+    return {
         "wrong": "the program's own comparison fails",
-        "raise": "the compiler raises, and the program catches it" if found.trial.is_caught else "it raises",
+        "raise": "the compiler raises, and the program catches it" if reproduction.trial.is_caught else "it raises",
         "crash": f"the process dies by {identity.signal}" if identity.signal else "the process leaves without a word",
         "timeout": "it does not end",
         "oom": "it runs out of memory",
     }.get(str(identity.outcome), str(identity.outcome))
-    said = f"{identity.error_type}{': ' if identity.error_type else ''}{identity.message}"
-    lines = [f"{rate} {how}:", "", code_block(said)]
-    if identity.place:
-        lines += ["", f"The innermost torch frame is `{identity.frame}`."]
-    if found.trial.text:
-        lines += [
-            "",
-            "<details><summary>Traceback</summary>",
-            "",
-            code_block(found.trial.text.strip()),
-            "",
-            "</details>",
-        ]
-    return lines
 
 
-def _program(source: str) -> list[str]:
+def _program(source: str) -> str:
+    """Return a program without secrets, as far as the page has room for it."""
     lines = redact_source(source).strip("\n").splitlines()
     if len(lines) > MAX_PROGRAM_LINES:
-        return [*lines[:MAX_PROGRAM_LINES], f"# ... and {len(lines) - MAX_PROGRAM_LINES} more lines: see minimal.py"]
-    return lines
+        lines = [*lines[:MAX_PROGRAM_LINES], f"# ... and {len(lines) - MAX_PROGRAM_LINES} more lines: see minimal.py"]
+    return "\n".join(lines)
 
 
-def _shrunk(triage: Triage) -> list[str]:
-    one = triage.minimized
-    if one is None:
-        return []
-    if one.why_not and one.lines_after >= one.lines_before:
-        return [f"The program was not reduced: {one.why_not}."]
-    text = f"{one.lines_before} lines of code became {one.lines_after}"
-    text += f" ({one.tries} programs were tried; each kept had this failure at this layer)."
-    return [text if not one.why_not else f"{text} The reduction ended early: {one.why_not}."]
+def _reduction(minimized: Minimized | None) -> str:
+    """Return what became of the program, in words."""
+    if minimized is None:
+        return ""
+    if minimized.why_not and minimized.lines_after >= minimized.lines_before:
+        return f"The program was not reduced: {minimized.why_not}."
+    text = (
+        f"{minimized.lines_before} lines of code became {minimized.lines_after} "
+        f"({minimized.tries} programs were tried; each kept had this failure at this layer)."
+    )
+    return f"{text} The reduction ended early: {minimized.why_not}." if minimized.why_not else text
 
 
-def _layer(triage: Triage) -> list[str]:
-    ladder = triage.ladder
-    if not ladder.steps:
-        return ["No rung was tried."]
-    lines = ["| rung | outcome | as above | says |", "| --- | --- | --- | --- |"]
+def _layers(ladder: Ladder, short: Callable[[str, int], str]) -> str:
+    """Return the layers, and the rungs that name one, as a table."""
     exports = any(step.rung in NO_EXPORT for step in ladder.steps)
+    rows = []
     for step in ladder.steps:
+        if step.rung in _VARIANTS:
+            continue
         title = "no torch.compile; it exports" if exports and step.rung == "none" else _RUNG_TITLES.get(step.rung)
         name = f"{step.rung} ({title})" if title else step.rung
-        says = telling_line(step.identity.message).replace("|", "\\|")[:100]
-        lines.append(f"| {name} | {step.identity.outcome} | {'yes' if step.same else 'no'} | {says} |")
-    if ladder.first_failing:
-        lines += ["", f"The first rung that fails in this way is `{ladder.first_failing}`."]
-    if other := ladder.fails_otherwise:
-        lines.append(
-            f"Below it `{other.rung}` fails in another way ({_short(other.identity)}): what is wrong may begin there."
-        )
-    if ladder.pass_:
-        lines.append(f"Torch's CompilerBisector names {ladder.pass_}.")
-    elif ladder.why_no_pass:
-        lines.append(f"Torch's CompilerBisector cannot narrow it: {ladder.why_no_pass}.")
-    return lines
+        says = escape(short(telling_line(step.identity.message), 80))
+        rows.append((name, str(step.identity.outcome), "yes" if step.same else "no", says))
+    return table(("rung", "outcome", "as above", "says"), rows)
 
 
-def _class(classification: Classification) -> list[str]:
-    lines = [f"- class: {classification.symptom}", f"- component: {classification.component}"]
-    if classification.operator:
-        lines.append(f"- operator: `{classification.operator}`")
-    lines += [f"- labels upstream: {', '.join(classification.labels)}", f"- because: {classification.why}"]
-    return lines
-
-
-def _releases(releases: Releases) -> list[str]:
-    lines = ["| torch | outcome | seconds | says |", "| --- | --- | --- | --- |"]
-    for name, answer in releases.as_json().items():
-        says = (answer["message"] or releases.changes.get(name, ""))[:160].replace("|", chr(92) + "|")
-        seconds = "" if answer["seconds"] is None else answer["seconds"]
-        lines.append(f"| {name} | {answer['outcome']} | {seconds} | {says} |")
-    return [*lines, "", *releases.sentences()]
-
-
-def _known(triage: Triage) -> list[str]:
-    if not triage.known:
-        return ["No bug of the corpus matches."]
-    same = [match for match in triage.known if match["kind"] == "identity"]
-    return [
-        f"- {match['kind']} ({match['score']:.2f}): [{match['case']}]({match['issue']}) {match['title']}. "
-        f"{match['advice']}"
-        for match in same or triage.known[:MAX_SIMILAR]
-    ]
-
-
-def _tried(triage: Triage, folder: Path) -> list[str]:
+def _about_layer(ladder: Ladder) -> list[str]:
+    """Return what the variants of the first failing rung and torch's bisector say, in Markdown."""
     lines = []
-    if triage.handed is not None:
-        component = triage.classification.component if triage.classification else None
-        belongs = TEST_FILES.get(component or "", ("test/dynamo/test_repros.py", ""))[0]
-        lines += [
-            f"- `{triage.handed.case.name}`: a case for the corpus",
-            f"- `{triage.handed.test.name}`: a unit test; it belongs to `{belongs}` (beside torch it needs expecttest)",
-        ]
-    lines += artifact_lines([_relative(path, folder) for path in triage.artifacts])
-    lines += [f"- {note}" for note in triage.notes]
-    return lines or ["Nothing beside the above."]
+    variants = [step for step in ladder.steps if step.rung in _VARIANTS and step.identity.outcome is not Outcome.SKIP]
+    for words, steps in (
+        ("It passes with", [step for step in variants if step.identity.outcome is Outcome.PASS]),
+        ("It fails in this way with", [step for step in variants if step.same]),
+    ):
+        if steps:
+            lines.append(f"{words} {', '.join(code(step.rung) for step in steps)}.")
+    if other := ladder.fails_otherwise:
+        how = escape(_short(other.identity))
+        lines.append(f"Below it {code(other.rung)} fails in another way ({how}): what is wrong may begin there.")
+    if ladder.pass_:
+        lines.append(f"Torch's CompilerBisector names {escape(ladder.pass_)}.")
+    return lines
+
+
+def _releases(releases: Releases, short: Callable[[str, int], str]) -> str:
+    """Return the answers of the releases as a table."""
+    rows = []
+    for name, answer in releases.as_json().items():
+        says = escape(short(answer["message"] or answer["change"], 100))
+        rows.append((name, answer["outcome"], "" if answer["seconds"] is None else str(answer["seconds"]), says))
+    return table(("torch", "outcome", "seconds", "says"), rows)
 
 
 def artifact_lines(paths: list[str]) -> list[str]:
-    """A line for each kind of artifact: where a reader begins, and how much more there is."""
+    """Return a line for each kind of artifact: where a reader begins, and how much more there is.
+
+    Args:
+        paths: of the files, below the folder of the page.
+    """
     kinds: dict[str, list[str]] = {}
     for path in paths:
         kinds.setdefault("/".join(path.split("/")[:2]), []).append(path)
@@ -305,7 +326,7 @@ def artifact_lines(paths: list[str]) -> list[str]:
     for kind, files in kinds.items():
         first = next((path for name in _BEGIN for path in files if path.endswith(f"/{name}")), files[0])
         more = f", and {len(files) - 1} more files in `{kind}/`" if len(files) > 2 else ""
-        lines += [f"- `{path}`{more}" for path in ([first] if more else files)]
+        lines += [f"`{path}`{more}" for path in ([first] if more else files)]
     return lines
 
 

@@ -19,7 +19,7 @@ _NO_GPU = re.compile(
     r"|Invalid device(?: string)?: '?(?:cuda|xpu|mps)|no kernel image is available"
 )
 MISSING = re.compile(r"No module named '([^']+)'")
-"""What an import says of a module that is not installed."""
+"""The message of an import of a module that is not installed."""
 
 
 _COMPILER = re.compile(r"\btorch[./](_dynamo|_inductor|_functorch|export|compile)\b")
@@ -32,7 +32,7 @@ class NeverCompiles(NothingSelected):
 
 @dataclass(frozen=True)
 class Oracle:
-    """Says what a run of the program shows.
+    """Judge of what a run of the program shows.
 
     `reference` is what it prints without the compiler, where that counts. `counts_caught` says whether an exception of
     the compiler that the program catches and prints is a failure: not where the program has another one.
@@ -42,16 +42,24 @@ class Oracle:
     counts_caught: bool = True
 
     def identity(self, trial: RunResult) -> Identity:
-        found = trial.identity if self.counts_caught else trial.own_identity
-        if found.is_failure or self.reference is None or trial.outcome is not Outcome.PASS:
-            return found
-        if trial.stdout == self.reference:
-            return found
+        """Return the identity of a run; of one that prints another text than the reference, that of a wrong result.
+
+        Args:
+            trial: the run.
+        """
+        identity = trial.identity if self.counts_caught else trial.own_identity
+        if identity.is_failure or self.reference in (None, trial.stdout) or trial.outcome is not Outcome.PASS:
+            return identity
         return Identity(Outcome.WRONG, "", f"{PRINTS_OTHERWISE}: {first_difference(self.reference, trial.stdout)}")
 
 
 def first_difference(expected: str, actual: str) -> str:
-    """The first lines that differ, in words."""
+    """Return the first lines that differ, in words.
+
+    Args:
+        expected: a text.
+        actual: another.
+    """
     ours, theirs = actual.splitlines(), expected.splitlines()
     for index in range(max(len(ours), len(theirs))):
         got, want = (lines[index] if index < len(lines) else None for lines in (ours, theirs))
@@ -66,7 +74,7 @@ def _quoted(line: str | None) -> str:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What the program does as it is: `failed` of `runs` showed `identity`, which is no failure where it passes."""
+    """The program as it is: `failed` of `runs` showed `identity`, which is no failure where it passes."""
 
     trial: RunResult
     identity: Identity
@@ -92,9 +100,12 @@ def reproduce(
     compare_output: bool = False,
     entries_needed: bool = True,
 ) -> Reproduction:
-    """Run the program `times` times, or until a tenth of the budget is spent.
+    """Run the program several times, or until a tenth of the budget is spent.
 
     Args:
+        lab: runs programs.
+        program: the program.
+        times: how often.
         compare_output: whether what it prints is compared with what it prints without the compiler.
         entries_needed: whether a program that never compiles is refused.
 
@@ -118,16 +129,22 @@ def reproduce(
     slow = first.seconds > lab.budget.left_s / 10
     while runs < times and not slow and not lab.budget.is_over:
         again = lab.run(program.path, stdout=compare_output)
-        found = oracle.identity(again)
+        seen = oracle.identity(again)
         runs += 1
-        if found.is_failure and not identity.is_failure:
-            identity, trial = found, again
-        failed += int(is_repeated(found, identity))
+        if seen.is_failure and not identity.is_failure:
+            identity, trial = seen, again
+        failed += int(is_repeated(seen, identity))
     return Reproduction(trial, identity, failed, runs, oracle, note)
 
 
 def comparing(lab: ProgramRunner, program: Program, first: RunResult, oracle: Oracle) -> tuple[Oracle, str]:
-    """The oracle that also compares what is printed, if that is the same in two runs without the compiler; else why.
+    """Return an oracle that also compares what is printed, or why it cannot: two runs without the compiler differ.
+
+    Args:
+        lab: runs programs.
+        program: the program.
+        first: a run of it as it is.
+        oracle: the one that it is made of.
 
     Raises:
         EngineError: the engine cannot be started.
@@ -143,6 +160,11 @@ def comparing(lab: ProgramRunner, program: Program, first: RunResult, oracle: Or
 
 def refuse(program: Program, trial: RunResult, lab: ProgramRunner) -> None:
     """Tell a program that cannot be run here from one that fails.
+
+    Args:
+        program: the program.
+        trial: a run of it.
+        lab: that made it.
 
     Raises:
         CannotRun: with the reason.

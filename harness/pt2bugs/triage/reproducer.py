@@ -46,7 +46,7 @@ TEST_FILES = {
 """The test file of PyTorch that a component's tests belong to, and its owner."""
 _NO_BACKSLASH = str.maketrans({"\\": "/"})
 _NO_DOCSTRING = str.maketrans({"\\": "/", '"': "'"})
-"""What would end a docstring, or escape in it."""
+"""Signs that would end a docstring, or escape in it."""
 ISSUE = "https://github.com/pytorch/pytorch/issues"
 MAX_TITLE = 110
 
@@ -63,7 +63,7 @@ class Reproducers:
 def write_reproducers(
     lab: ProgramRunner,
     source: str,
-    found: Reproduction,
+    reproduction: Reproduction,
     classification: Classification,
     name: str,
     folder: Path,
@@ -71,9 +71,15 @@ def write_reproducers(
     *,
     passes_plain: bool = True,
 ) -> Reproducers:
-    """Write the case and the unit test of the program `source`, and run both.
+    """Write the case and the unit test of a program, and run both.
 
     Args:
+        lab: runs programs.
+        source: of the program.
+        reproduction: its failure.
+        classification: its class.
+        name: of the program.
+        folder: to write to.
         releases: a specifier of those that have the bug; empty: the one at hand.
         passes_plain: whether the program was seen to pass without the compiler.
 
@@ -82,11 +88,11 @@ def write_reproducers(
     """
     word = _identifier(name)
     source = redact_source(without_header(source))
-    expected = found.oracle.reference
+    expected = reproduction.oracle.reference
     case, test = folder / "case.py", folder / f"test_{word}.py"
     text = case_text(
         source,
-        found,
+        reproduction,
         classification,
         word,
         public(lab.torch),
@@ -104,7 +110,7 @@ def write_reproducers(
     for path, request in runs:
         shown = None if lab.budget.is_over else lab.run(path, timeout_s=lab.timeout_s, alone=True, **request)
         # MESSAGE: the same torch runs the same statements; a function of its own around them may move the frame.
-        if shown is not None and shows_failure(shown.identity, found.identity, Level.MESSAGE):
+        if shown is not None and shows_failure(shown.identity, reproduction.identity, Level.MESSAGE):
             continue
         # A run that the budget cut short says nothing.
         if shown is None or (shown.outcome is Outcome.TIMEOUT and lab.budget.is_over):
@@ -134,7 +140,7 @@ def _identifier(name: str) -> str:
 
 def case_text(
     source: str,
-    found: Reproduction,
+    reproduction: Reproduction,
     classification: Classification,
     word: str,
     torch: str,
@@ -143,8 +149,19 @@ def case_text(
     releases: str = "",
     passes_plain: bool = True,
 ) -> str:
-    """A case file: the header from what was found, the program as its check; what only a person knows is marked."""
-    identity = found.identity
+    """Return a case file: the header says what was measured, the check is the program, a placeholder marks the rest.
+
+    Args:
+        source: of the program.
+        reproduction: its failure.
+        classification: its class.
+        word: names the check.
+        torch: the release on which it was seen.
+        expected: the text that it prints without the compiler, where that counts.
+        releases: a specifier of those that have the bug; empty: the one at hand.
+        passes_plain: whether the program was seen to pass without the compiler.
+    """
+    identity = reproduction.identity
     outcome = identity.outcome
     entry = {"torch": releases or f"=={torch}", "outcome": str(outcome)}
     if identity.error_type:
@@ -163,7 +180,7 @@ def case_text(
         "component": classification.component or "dynamo",
         "symptom": classification.symptom or "internal-error",
         "devices": ["cpu"],
-        **_settings(found),
+        **_settings(reproduction),
     }
     header = NewHeader(torch, settings, [entry], {"issue": "the address of the issue"})
     doc = [
@@ -187,21 +204,24 @@ def _correct(classification: Classification, *, passes_plain: bool) -> str:
     )
 
 
-def _settings(found: Reproduction) -> dict[str, Any]:
-    """The keys of a header that say what the program asks for, where that is not the usual."""
+def _settings(reproduction: Reproduction) -> dict[str, Any]:
+    """Return the keys of a header for a program that asks for another backend, or compiles nothing."""
     settings: dict[str, Any] = {}
-    named = [name for name in found.trial.backends if name in LAYERS]
-    if named and "inductor" not in found.trial.backends:
+    named = [name for name in reproduction.trial.backends if name in LAYERS]
+    if named and "inductor" not in reproduction.trial.backends:
         settings["backends"] = named[:1]
-    if "compile" not in found.trial.entered:
+    if "compile" not in reproduction.trial.entered:
         settings["compiles"] = False
     return settings
 
 
 def pattern_of(identity: Identity) -> str:
-    """A regular expression for what tells a message from others of its kind, numbers and addresses left open.
+    """Return a regular expression for a message, with numbers and addresses left open.
 
-    That is its telling line and what stands inside: the line alone is one of a few hundred sentences.
+    It has the telling line and the inner exception: the line alone is one of a few hundred sentences.
+
+    Args:
+        identity: with the message.
     """
     line = telling_line(identity.message)
     inner = identity.inner[:120]
@@ -217,7 +237,7 @@ def _escaped(line: str) -> str:
 
 
 def _title(identity: Identity) -> str:
-    """The failure in one line of a header; of a long one what is said inside, as far as whole words go."""
+    """Return the failure in one line of a header; of a long one the inner exception, cut between words."""
     title = identity.headline
     if len(title) > MAX_TITLE and identity.inner:
         title = f"{identity.error_type.rpartition('.')[2]}: {identity.inner}"
@@ -227,13 +247,20 @@ def _title(identity: Identity) -> str:
 
 
 def _comparing_output(check: CheckSource, assertion: str) -> CheckSource:
-    """The check with an assertion on what it prints."""
+    """Return the check with an assertion on what it prints."""
     body = f"printed = io.StringIO()\nwith contextlib.redirect_stdout(printed):\n{indented(check.body)}\n{assertion}"
     return replace(check, top=f"import contextlib\nimport io\n\n{check.top}", body=body)
 
 
 def test_text(source: str, classification: Classification, word: str, expected: str | None = None) -> str:
-    """A unit test in the style of PyTorch's own: it fails as long as the program does."""
+    """Return a unit test in the style of PyTorch's own, which fails as long as the program does.
+
+    Args:
+        source: of the program.
+        classification: its class.
+        word: names the test.
+        expected: the text that it prints without the compiler, where that counts.
+    """
     file, owner = TEST_FILES.get(classification.component or "", ("test/dynamo/test_repros.py", "oncall: pt2"))
     check = script_to_check(source, word, judge=False)
     check = replace(
@@ -252,7 +279,7 @@ def test_text(source: str, classification: Classification, word: str, expected: 
 
 
 def _importing(top: str, line: str) -> str:
-    """The top of a module with one import more, behind those that it begins with."""
+    """Return the top of a module with one import more, behind those that it begins with."""
     last = 0
     for node in ast.parse(top).body:
         if not isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -270,15 +297,19 @@ from torch.utils.collect_env import get_env_info, pretty_str
 facts = get_env_info()
 if not facts.pip_packages:  # an environment without pip
     wanted = re.compile("(torch|triton|numpy|optree|onnx|nvidia|mypy|flake8)", re.I)
-    found = {one.metadata["Name"]: one.version for one in distributions() if wanted.match(one.metadata["Name"] or "")}
-    lines = [f"{name}=={found[name]}" for name in sorted(found)]
+    versions = {dist.metadata["Name"] or "": dist.version for dist in distributions()}
+    lines = [f"{name}=={versions[name]}" for name in sorted(versions) if wanted.match(name)]
     facts = facts._replace(pip_version="pip3", pip_packages="\\n".join(lines))
 print(pretty_str(facts))
 """
 
 
 def versions(lab: ProgramRunner, folder: Path) -> str:
-    """What `torch.utils.collect_env` says there, without paths and secrets; facts of our own where it fails.
+    """Return the text of `torch.utils.collect_env`, without paths and secrets; where it fails, facts of our own.
+
+    Args:
+        lab: runs programs.
+        folder: for the program that asks.
 
     Raises:
         EngineError: the engine cannot be started.

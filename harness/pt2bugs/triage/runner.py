@@ -27,12 +27,15 @@ from pt2bugs.triage.redact import REDACTED, redact, secrets_in
 PROGRAM_NAME = "program.py"
 """Stands for the name of the program's file in messages: copies of one program have other names, and fail alike."""
 MEMORY_MIB = 8192
-"""What a run may use beyond the imported torch."""
+"""Memory of a run, beyond the imported torch."""
 
 
 @dataclass(frozen=True)
 class RunResult:
-    """What one run showed. `seconds` is the time of the whole child; `absent` are settings this torch does not have."""
+    """Everything that one run showed.
+
+    `seconds` is the time of the whole child; `absent` are settings that this torch does not have.
+    """
 
     observation: Observation
     text: str = ""
@@ -60,19 +63,19 @@ class RunResult:
 
     @property
     def identity(self) -> Identity:
-        """Of its failure; where the program caught and printed what the compiler raised and ended well, of that."""
+        """The identity of its failure, or of the compiler's exception that a program caught and printed."""
         if self.outcome is Outcome.PASS and self.caught:
             return Identity.of(self.caught[0])
         return self.own_identity
 
     @property
     def own_identity(self) -> Identity:
-        """Of what left the program, whatever it caught."""
+        """The identity of what left the program, whatever it caught."""
         return Identity.of(self.observation, list(self.lines))
 
     @property
     def is_caught(self) -> bool:
-        """Whether the program itself caught the failure."""
+        """True where the program itself caught the failure."""
         return self.outcome is Outcome.PASS and bool(self.caught)
 
 
@@ -138,7 +141,12 @@ class ProgramRunner:
         return self.facts.torch
 
     def hide(self, text: str, path: Path) -> str:
-        """A text as it may be written: without paths of this machine and without secrets."""
+        """Return a text without paths of this machine and without secrets.
+
+        Args:
+            text: any.
+            path: of the program.
+        """
         # An environment may lie below the folder of the program: the longer path goes first.
         for folder in self._packages:
             text = text.replace(folder, "")
@@ -173,13 +181,15 @@ class ProgramRunner:
         unit_test: bool = False,
         check: str = "",
     ) -> RunResult:
-        """Run the file.
+        """Run a file.
 
         Args:
+            path: of the file.
             redirect: see `inside.redirect.install`.
             env: variables for the run; with `fresh` they are there before torch is imported.
             fresh: a fresh interpreter instead of a fork.
             stdout: keep what it prints on standard output.
+            timeout_s: of this run, instead of the usual.
             alone: without what lies beside the program that was given: as whoever gets the file alone would run it.
             unit_test: run its tests.
             check: run this check of it, which takes no parameters, with its compiler as it is.
@@ -222,14 +232,14 @@ class ProgramRunner:
         ]
         seen = self._clean(seen, path)
         printed = self.hide(report.get("stdout", ""), path)
-        caught = [self._clean(Observation.from_dict(one), path) for one in report.get("caught", ())]
+        caught = [self._clean(Observation.from_dict(data), path) for data in report.get("caught", ())]
         return RunResult(
             seen,
             bounded(self.hide(text, path), 4 * MESSAGE_LIMIT),
             tuple(entered),
             tuple(report.get("backends", ())),
             bool(report.get("own_backend")),
-            tuple(one for one in caught if _is_told(one, f"{printed}\n{seen.output_tail}")),
+            tuple(error for error in caught if _is_told(error, f"{printed}\n{seen.output_tail}")),
             tuple((kind, function, int(line)) for kind, function, line in report.get("handled", ())),
             tuple(report.get("absent", ())),
             tuple(report.get("lines", ())),
@@ -252,7 +262,7 @@ class ProgramRunner:
 
 
 def _memory_for(path: Path) -> int | None:
-    """The limit of memory: none where the program names an accelerator, whose drivers map far more than they use."""
+    """Return the limit of memory; none where the program names an accelerator, whose drivers map more than they use."""
     with contextlib.suppress(OSError):
         if re.search(r"\b(cuda|xpu|mps|hpu)\b", path.read_text(encoding="utf-8", errors="replace")):
             return None
@@ -260,7 +270,7 @@ def _memory_for(path: Path) -> int | None:
 
 
 def _is_told(caught: Observation, output: str) -> bool:
-    """Whether the program printed the exception: one that it drops in silence is one that it expects."""
+    """Return whether the program printed the exception: one that it drops in silence is one that it expects."""
     line = telling_line(caught.message)[:60]
     return bool(line) and line in output
 
@@ -269,6 +279,17 @@ def _is_told(caught: Observation, output: str) -> bool:
 def program_runner(
     python: Path, budget: Budget, timeout_s: float, argv: Sequence[str], beside: Path | None = None
 ) -> Iterator[ProgramRunner]:
-    """Yield a runner that is closed at the end."""
+    """Yield a runner that is closed at the end; see `ProgramRunner`.
+
+    Args:
+        python: the interpreter.
+        budget: of the whole.
+        timeout_s: of one run.
+        argv: arguments of the program.
+        beside: the folder of the program as it was given.
+
+    Raises:
+        EngineError: the interpreter does not start, or has no torch.
+    """
     with ProgramRunner(python, budget, timeout_s, argv, beside) as opened:
         yield opened

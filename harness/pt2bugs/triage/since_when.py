@@ -22,7 +22,7 @@ from pt2bugs.triage.reproduce import Oracle, comparing, first_difference, refuse
 from pt2bugs.triage.runner import RunResult, program_runner
 
 SLOWER = 3.0
-"""How many times as long a program takes on another release to be told as slower."""
+"""A release on which the program takes so many times as long is told as slower."""
 _LEAST_RUN_S = 20.0
 """Less is not worth starting a run for: a compile that takes longer would pass for a hang."""
 _MIN_SLOW_S = 2.0
@@ -34,7 +34,7 @@ PythonOf = Callable[[str], Path]
 
 @dataclass(frozen=True)
 class Answer:
-    """What one release said. `problem` says why nothing could be, empty otherwise."""
+    """The answer of one release. `problem` says why there is none, empty otherwise."""
 
     release: str
     trial: RunResult | None
@@ -54,7 +54,7 @@ class Answer:
 
 @dataclass
 class Releases:
-    """What all releases said, oldest first, and where that changes. `about` is what is searched for."""
+    """The answers of all releases, oldest first, and where they change. `about` is what is searched for."""
 
     names: Sequence[str]
     answers: dict[str, Answer] = field(default_factory=dict)
@@ -62,41 +62,40 @@ class Releases:
     about: str = ""
     bad: list[str] = field(default_factory=list)
     changes: dict[str, str] = field(default_factory=dict)
-    """What a release on which it passes does otherwise than the oldest one."""
+    """The change against the oldest release, of each on which it passes and changes."""
     varies: str = ""
-    """What of the text that it prints differs from run to run on one release; then no text is compared."""
+    """The lines that differ from run to run on one release; then no text is compared."""
 
     @property
     def introduced(self) -> Transition[str] | None:
-        return next((one for one in self.transitions if one.introduced), None)
+        return next((change for change in self.transitions if change.introduced), None)
 
     @property
     def fixed(self) -> Transition[str] | None:
-        return next((one for one in reversed(self.transitions) if not one.introduced), None)
+        return next((change for change in reversed(self.transitions) if not change.introduced), None)
 
     @property
     def specifier(self) -> str:
-        """The releases that have it, as a header says it; empty where no transition was found."""
-        parts = [f">={one.after}" for one in [self.introduced] if one]
-        parts += [f"<{one.after}" for one in [self.fixed] if one]
-        return ",".join(parts)
+        """The releases that have it, as a header says it: no further than they were measured."""
+        parts = [f">={self.introduced.after}" if self.introduced else "", f"<{self.fixed.after}" if self.fixed else ""]
+        return ",".join(filter(None, parts))
 
     def sentences(self) -> list[str]:
-        """Since when and until when, in words."""
+        """Return since when and until when, in words."""
         if not self.answers:
             return []
         told = []
-        for one in self.transitions:
-            between = f" (not asked between them: {', '.join(one.unprobed)})" if one.unprobed else ""
-            unsaid = f" (cannot say: {', '.join(one.between)})" if one.between else ""
-            change = self.changes.get(one.after, "")
+        for step in self.transitions:
+            gaps = f" (not asked between them: {', '.join(step.unprobed)})" if step.unprobed else ""
+            gaps += f" (cannot say: {', '.join(step.between)})" if step.between else ""
+            change = self.changes.get(step.after, "")
             what = change[:1].upper() + change[1:] or self.about
-            if one.introduced:
-                told.append(f"{what} since torch {one.after}; torch {one.before} does not{between}{unsaid}.")
+            if step.introduced:
+                told.append(f"{what} since torch {step.after}; torch {step.before} does not{gaps}.")
             elif self.changes:
-                told.append(f"As at first from torch {one.after} on; torch {one.before} does not{between}{unsaid}.")
+                told.append(f"As at first from torch {step.after} on; torch {step.before} does not{gaps}.")
             else:
-                told.append(f"Fixed in torch {one.after}; torch {one.before} still has it{between}{unsaid}.")
+                told.append(f"Fixed in torch {step.after}; torch {step.before} still has it{gaps}.")
         if not self.transitions and self.bad:
             asked = [name for name in self.names if name in self.answers]
             told.append(f"{self.about} on every release that can say, {asked[0]} to {asked[-1]}.")
@@ -107,13 +106,15 @@ class Releases:
         return told
 
     def _all_pass(self) -> list[str]:
-        """What was compared where it passes everywhere, and which releases gave no answer."""
-        trials = {name: one.trial for name, one in self.answers.items() if one.trial is not None}
+        """Return what was compared where it passes everywhere, and which releases gave no answer."""
+        trials = {name: answer.trial for name, answer in self.answers.items() if answer.trial is not None}
         ran = [name for name in self.names if name in trials]
         told = []
         if ran:
             seconds = sorted(trials[name].seconds for name in ran)
-            prints = "prints the same text on each" if any(one.stdout for one in trials.values()) else "prints nothing"
+            prints = (
+                "prints the same text on each" if any(trial.stdout for trial in trials.values()) else "prints nothing"
+            )
             prints = "prints another text in each run" if self.varies else prints
             same = f", {prints}, and takes {seconds[0]:.1f} to {seconds[-1]:.1f} s" if len(ran) > 1 else ""
             told.append(f"It passes on torch {', '.join(ran)}{same}.")
@@ -145,18 +146,29 @@ def since_when(
 ) -> Releases:
     """Search the releases for where the program changes.
 
-    The newest release that fails says what is searched for. Where none fails at the ends every release is run, and what
-    is searched for is another output, or three times the time of the oldest one.
+    The failure of the newest release that fails is searched for. If none fails, that is another output, or three times
+    the time of the oldest release.
+
+    Args:
+        program: the program.
+        names: of the releases, oldest first.
+        python_of: gives the interpreter of each.
+        budget: of this step; making environments is not counted.
+        log: told of each release.
+        argv: arguments of the program.
+        timeout_s: of one run.
+        compare_output: whether what it prints is compared with what it prints without the compiler.
+        beside: the folder of the program as it was given.
     """
-    found = Releases(list(names))
+    releases = Releases(list(names))
     counts_caught = True
 
     def probe(name: str) -> Answer:
-        if name not in found.answers:
+        if name not in releases.answers:
             log(f"torch {name}")
             asked = ask(name)
-            found.answers[name] = asked if counts_caught else _own(asked)
-        return found.answers[name]
+            releases.answers[name] = asked if counts_caught else _own(asked)
+        return releases.answers[name]
 
     def ask(name: str) -> Answer:
         return _ask(
@@ -178,18 +190,18 @@ def since_when(
                 failing = failing or (answer if (answer := probe(name)).identity.is_failure else None)
     search: Search[str] = Search(list(names))
     if failing is not None and failing.trial is not None and not failing.trial.is_caught:
-        found.answers = {name: _own(answer) for name, answer in found.answers.items()}
+        releases.answers = {name: _own(answer) for name, answer in releases.answers.items()}
         counts_caught = False
-    state_of = _by_failure(failing) if failing is not None else _by_change(found, names, ask)
-    found.about = "It fails so" if failing is not None else "It runs otherwise"
-    for name, answer in found.answers.items():
+    state_of = _by_failure(failing) if failing is not None else _by_change(releases, names, ask)
+    releases.about = "It fails so" if failing is not None else "It runs otherwise"
+    for name, answer in releases.answers.items():
         search.states[name] = state_of(answer)
     while not budget.is_over and (chosen := choose([search])):
         for name in chosen:
             search.states[name] = state_of(probe(name))
-    found.transitions = search.transitions()
-    found.bad = [name for name in names if search.states.get(name) is State.BUG]
-    return found
+    releases.transitions = search.transitions()
+    releases.bad = [name for name in names if search.states.get(name) is State.BUG]
+    return releases
 
 
 def _ask(
@@ -228,7 +240,7 @@ def _ask(
 
 
 def _own(answer: Answer) -> Answer:
-    """The answer without what the program caught: where it fails by itself on some release, that alone counts."""
+    """Return the answer without what the program caught: if it fails by itself on some release, that alone counts."""
     if answer.trial is None or not answer.trial.is_caught:
         return answer
     return Answer(answer.release, answer.trial, answer.trial.own_identity)
@@ -249,34 +261,36 @@ def _by_failure(failing: Answer) -> Callable[[Answer], State]:
     return state
 
 
-def _by_change(found: Releases, names: Sequence[str], ask: Callable[[str], Answer]) -> Callable[[Answer], State]:
-    """Against the oldest release that ran: another output, or three times as long, in the better of two runs."""
-    first: Mapping[str, Answer] = {name: found.answers[name] for name in names if name in found.answers}
+def _by_change(releases: Releases, names: Sequence[str], ask: Callable[[str], Answer]) -> Callable[[Answer], State]:
+    """Return a judge of releases against the oldest that ran: another output, or three times as long in two runs."""
+    first: Mapping[str, Answer] = {name: releases.answers[name] for name in names if name in releases.answers}
     base = next((answer.trial for answer in first.values() if answer.trial is not None), None)
 
     def state(answer: Answer) -> State:
         if answer.trial is None or base is None:
             return State.UNKNOWN
-        change = change_of(base, answer.trial, text=not found.varies)
+        change = change_of(base, answer.trial, text=not releases.varies)
         again = ask(answer.release).trial if change else None
         if again is not None and again.outcome is Outcome.PASS:
             if again.stdout != answer.trial.stdout:
-                found.varies = first_difference(answer.trial.stdout, again.stdout)
-                found.changes.clear()
+                releases.varies = first_difference(answer.trial.stdout, again.stdout)
+                releases.changes.clear()
             better = min(again, answer.trial, key=lambda trial: trial.seconds)
-            found.answers[answer.release] = replace(answer, trial=better)
-            change = change_of(base, better, text=not found.varies)
+            releases.answers[answer.release] = replace(answer, trial=better)
+            change = change_of(base, better, text=not releases.varies)
         if change:
-            found.changes[answer.release] = change
+            releases.changes[answer.release] = change
         return State.BUG if change else State.NO_BUG
 
     return state
 
 
 def change_of(base: RunResult, other: RunResult, *, text: bool = True) -> str:
-    """What a release does otherwise than another on which the program passes, too; empty if nothing.
+    """Return what a release does otherwise than another on which the program passes, too; empty if nothing.
 
     Args:
+        base: the run on the older release.
+        other: that on the newer.
         text: whether what it prints is compared.
     """
     if text and base.stdout != other.stdout:

@@ -3,46 +3,38 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
-from packaging.version import Version
-from pt2bugs.case.expectation import public
 from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.triage.classify import Classification
+from pt2bugs.triage.known import is_documented
 from pt2bugs.triage.ladder import INSIDE_INDUCTOR, LAYERS, Ladder
 from pt2bugs.triage.program import Program
 from pt2bugs.triage.reproduce import Reproduction
 from pt2bugs.triage.runner import ProgramRunner
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from pt2bugs.triage.statements import stated
 
 BUG, LIMITATION, NOT_A_BUG = "bug", "limitation", "not-a-bug"
 WITHOUT_COMPILER, REFUSED, ROUNDING, RANDOMNESS = (
     "fails-without-compiler", "refused-argument", "rounding", "randomness",
 )  # fmt: skip
 EQUAL, NEAR = "equal", "near"
-"""What a call of a compiled function is, next to the same call without the compiler: see `inside.precision`."""
+"""Words for a call of a compiled function, next to the same call without the compiler: see `inside.precision`."""
 _HINT = re.compile(r"^\s*Hint: (?P<hint>.+)$", re.MULTILINE)
 _NO_REWRITE = ("This graph break is fundamental", "Please report an issue")
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whose fault a failure is.
+    """The one at fault for a failure.
 
     Attributes:
         verdict: ``bug``, ``limitation`` or ``not-a-bug``.
         reason: Of the last, one of the four reasons; else empty.
         why: The same in a sentence.
-        hints: What torch itself suggests to write instead.
+        hints: Rewrites that torch itself suggests.
     """
 
     verdict: str
@@ -51,40 +43,32 @@ class Verdict:
     hints: tuple[str, ...] = ()
 
 
-@lru_cache(maxsize=1)
-def _statements() -> dict[str, list[dict[str, str]]]:
-    text = (Path(__file__).parent / "statements.toml").read_text(encoding="utf-8")
-    statements: dict[str, list[dict[str, str]]] = tomllib.loads(text)
-    return statements
+def refused_argument(reproduction: Reproduction) -> Verdict | None:
+    """Return the verdict on a program whose call torch refuses on purpose; None where it does not.
 
-
-def _stated(kind: str, message: str) -> str:
-    """Return who says so, if a message is one that torch states on purpose; else the empty text."""
-    return next((entry["source"] for entry in _statements()[kind] if re.search(entry["match"], message)), "")
-
-
-def refused_argument(found: Reproduction) -> Verdict | None:
-    """Return the verdict on a program whose call torch refuses on purpose; None where it does not."""
-    if found.outcome is not Outcome.RAISE:
+    Args:
+        reproduction: its failure.
+    """
+    if reproduction.outcome is not Outcome.RAISE:
         return None
-    source = _stated("refused", found.identity.message[:4000])
+    source = stated("refused", reproduction.identity.message[:4000])
     return Verdict(NOT_A_BUG, REFUSED, f"torch refuses the call on purpose ({source})") if source else None
 
 
 def decide(
     lab: ProgramRunner,
     program: Program,
-    found: Reproduction,
+    reproduction: Reproduction,
     ladder: Ladder,
     classification: Classification,
     known: Sequence[dict[str, Any]],
 ) -> Verdict:
-    """Return whose fault the failure is.
+    """Return who is at fault for a failure.
 
     Args:
         lab: Runs programs.
         program: The program as it was given.
-        found: How it fails.
+        reproduction: How it fails.
         ladder: The rungs that were tried.
         classification: Its class.
         known: The known bugs that it may be, best first.
@@ -94,22 +78,22 @@ def decide(
     """
     if classification.symptom is None:
         return Verdict(NOT_A_BUG, WITHOUT_COMPILER, classification.why)
-    if (refused := refused_argument(found)) is not None:
+    if (refused := refused_argument(reproduction)) is not None:
         return refused
     if is_documented(known, lab.torch):
         return Verdict(BUG, why=f"it is {known[0]['case']}, a documented bug of this release")
-    message = found.identity.message
-    if found.outcome is Outcome.RAISE and (source := _stated("limitation", message)):
+    message = reproduction.identity.message
+    if reproduction.outcome is Outcome.RAISE and (source := stated("limitation", message)):
         hints = tuple(m["hint"].strip() for m in _HINT.finditer(message) if not m["hint"].startswith(_NO_REWRITE))
         return Verdict(LIMITATION, why=f"torch states that it does not capture this ({source})", hints=hints)
     if classification.symptom == "wrong-result":
-        return _of_a_wrong_result(lab, program, found, ladder)
+        return _of_a_wrong_result(lab, program, reproduction, ladder)
     return Verdict(BUG, why=classification.why)
 
 
-def _of_a_wrong_result(lab: ProgramRunner, program: Program, found: Reproduction, ladder: Ladder) -> Verdict:
+def _of_a_wrong_result(lab: ProgramRunner, program: Program, reproduction: Reproduction, ladder: Ladder) -> Verdict:
     """Return whether a difference is the compiler's, or that of rounding or of random numbers."""
-    if found.oracle.reference is None and not lab.budget.is_over:
+    if reproduction.oracle.reference is None and not lab.budget.is_over:
         calls = lab.run(program.path, {"precision": True}).precision
         if NEAR in calls and set(calls) <= {EQUAL, NEAR}:
             why = "eager and compiled results are equally near to those of a run in double precision"
@@ -131,16 +115,10 @@ def _passes_with_eagers_random_numbers(lab: ProgramRunner, program: Program, lad
     return trial.outcome is Outcome.PASS and not trial.absent
 
 
-def is_documented(known: Sequence[dict[str, Any]], torch: str) -> bool:
-    """Return whether the first match is the same failure, and of a bug that is not fixed in that release."""
-    return bool(known) and known[0]["kind"] == "identity" and not is_fixed(known[0], torch)
-
-
-def is_fixed(match: dict[str, Any], torch: str) -> bool:
-    """Return whether the bug of a match is fixed in a release."""
-    return bool(match["fixed"]) and Version(public(torch)) >= Version(match["fixed"])
-
-
 def exit_status(verdict: Verdict | None) -> int:
-    """Return the exit code of a triage with that verdict."""
+    """Return the exit code of a triage.
+
+    Args:
+        verdict: its verdict; None where the program does not fail.
+    """
     return 4 if verdict is not None and verdict.verdict == NOT_A_BUG else 1

@@ -6,7 +6,7 @@ import ast
 import json
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ FIXED, NOT_FIXED, OTHERWISE, UNKNOWN = "fixed", "not fixed", "fails otherwise", 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one of the handed-over files says; `answer` is one of the four words above."""
+    """The answer of one of the handed-over files: one of the four words above."""
 
     name: str
     answer: str
@@ -38,9 +38,14 @@ class Verdict:
 
 @dataclass
 class Verification:
-    """Of a build: the reproduction, the case and the unit test, and the neighbours whose verdict is unexpected.
+    """The answers of a build: of the program, the case and the unit test, and of the neighbours.
 
-    `neighbours` were run; `neighbours_not_run` were not, because the budget was spent.
+    Attributes:
+        torch: the version of the build.
+        verdicts: of the files.
+        neighbours: how many cells of the component were run.
+        neighbours_not_run: how many were not, because the budget was spent.
+        changed: those whose verdict is unexpected.
     """
 
     torch: str
@@ -51,13 +56,13 @@ class Verification:
 
     @property
     def is_fixed(self) -> bool:
-        return bool(self.verdicts) and all(one.answer == FIXED for one in self.verdicts)
+        return bool(self.verdicts) and all(verdict.answer == FIXED for verdict in self.verdicts)
 
     def as_json(self) -> dict[str, Any]:
         return {
             "torch": self.torch,
             "fixed": self.is_fixed,
-            "files": [{"name": one.name, "answer": one.answer, "message": one.message} for one in self.verdicts],
+            "files": [asdict(verdict) for verdict in self.verdicts],
             "neighbours": self.neighbours,
             "neighbours_not_run": self.neighbours_not_run,
             "changed": self.changed,
@@ -74,7 +79,16 @@ def verify(
     timeout_s: float = 120.0,
     argv: Sequence[str] = (),
 ) -> Verification:
-    """Run what `folder` holds with that interpreter, then all cases of the same component.
+    """Run the files of a triage with the interpreter of a build, then all cases of the same component.
+
+    Args:
+        folder: that the triage wrote.
+        python: the interpreter.
+        cases: folders of the corpus.
+        log: told of each step.
+        minutes: for all of it.
+        timeout_s: of one run.
+        argv: arguments of the program.
 
     Raises:
         InputError: the folder is not one that triage wrote.
@@ -90,20 +104,20 @@ def verify(
     )
     budget = Budget(minutes)
     with program_runner(python, budget, timeout_s, argv) as lab:
-        found = Verification(lab.torch)
+        verification = Verification(lab.torch)
         for name, run in _files(folder):
             if budget.is_over:
-                found.verdicts.append(Verdict(name, UNKNOWN, "the budget was spent"))
+                verification.verdicts.append(Verdict(name, UNKNOWN, "the budget was spent"))
                 continue
             log(f"verify: {name}")
             trial = run(lab)
             if trial.outcome is Outcome.TIMEOUT and budget.is_over:
-                found.verdicts.append(Verdict(name, UNKNOWN, "the budget was spent while it ran"))
+                verification.verdicts.append(Verdict(name, UNKNOWN, "the budget was spent while it ran"))
                 continue
-            found.verdicts.append(_judge(name, trial, identity))
+            verification.verdicts.append(_judge(name, trial, identity))
     if component := result["component"]:
-        _neighbours(found, component, python, cases, budget, log)
-    return found
+        _neighbours(verification, component, python, cases, budget, log)
+    return verification
 
 
 def _load(folder: Path) -> dict[str, Any]:
@@ -150,7 +164,7 @@ def _judge(name: str, trial: RunResult, identity: Identity) -> Verdict:
 
 
 def _neighbours(
-    found: Verification,
+    verification: Verification,
     component: str,
     python: Path,
     roots: Sequence[Path],
@@ -166,14 +180,14 @@ def _neighbours(
         measuring = Measuring(engine, MeasureOptions(run_id=new_run_id()))
         for number, cell in enumerate(cells, 1):
             if budget.is_over:
-                found.neighbours_not_run = len(cells) - number + 1
+                verification.neighbours_not_run = len(cells) - number + 1
                 return
             log(f"verify: neighbour {number} of {len(cells)}, {cell.case.id}")
             for measured in measuring.measure(cell, worker):
                 if measured.final:
-                    found.neighbours += 1
+                    verification.neighbours += 1
                     if measured.judgement.verdict not in EXPECTED:
-                        found.changed.append(
+                        verification.changed.append(
                             {
                                 "case": cell.case.id,
                                 "check": cell.check.name,

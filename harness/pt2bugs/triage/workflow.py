@@ -12,7 +12,6 @@ from pt2bugs.case.expectation import public
 from pt2bugs.curate.script import lines_of_code
 from pt2bugs.files import write_text
 from pt2bugs.triage.artifacts import gather
-from pt2bugs.triage.bisector import narrow
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.classify import classify, operator_of
 from pt2bugs.triage.known import known_bugs
@@ -33,7 +32,7 @@ MINIMIZE_PART = 0.4
 
 @dataclass(frozen=True)
 class Settings:
-    """How a triage is made.
+    """Settings of a triage.
 
     Args:
         folder: for what it writes.
@@ -62,12 +61,16 @@ class Settings:
 def triage(program: Program, settings: Settings) -> Triage:
     """Reproduce, climb, classify, gather, minimize, search, hand over.
 
+    Args:
+        program: as it was given.
+        settings: of the triage.
+
     Raises:
         CannotRun, NeverCompiles: the program is none to be triaged.
         EngineError: the interpreter cannot be used.
     """
     budget = Budget(settings.minutes)
-    found_in: Releases | None = None
+    releases: Releases | None = None
     release = settings.releases[0] if settings.releases else ""
     beside = program.path.parent
     with tempfile.TemporaryDirectory(prefix="pt2bugs-triage-") as work_folder:
@@ -78,16 +81,16 @@ def triage(program: Program, settings: Settings) -> Triage:
         if settings.drop_unused_imports:
             program, dropped = _without_unused_imports(program, beside, settings, budget)
         if len(settings.releases) > 1:
-            release, found_in = _search(program, settings, budget, beside)
+            release, releases = _search(program, settings, budget, beside)
         with program_runner(settings.python_of(release), budget, settings.timeout_s, settings.argv, beside) as lab:
             settings.log("reproduce")
-            found = reproduce(lab, program, settings.times, compare_output=settings.compare_output)
-            result = Triage(program.name, lab.torch, found, releases=found_in)
+            reproduction = reproduce(lab, program, settings.times, compare_output=settings.compare_output)
+            result = Triage(program.name, lab.torch, reproduction, releases=releases)
             result.notes += [
                 f"the import of {name}, which is not installed and not used, was left out" for name in dropped
             ]
-            result.notes += [found.note] if found.note else []
-            if found.is_failure:
+            result.notes += [reproduction.note] if reproduction.note else []
+            if reproduction.is_failure:
                 _examine(lab, program, result, settings, budget)
             else:
                 _write(program, program.source, result, settings.folder)
@@ -97,7 +100,7 @@ def triage(program: Program, settings: Settings) -> Triage:
 def _without_unused_imports(
     program: Program, beside: Path, settings: Settings, budget: Budget
 ) -> tuple[Program, list[str]]:
-    """The program without imports that cannot be had and that it does not use, and their names."""
+    """Return the program without imports that are not installed and not used, and the names of these."""
     dropped: list[str] = []
     python = settings.python_of(settings.releases[-1])
     with program_runner(python, budget, settings.timeout_s, settings.argv, beside) as lab:
@@ -113,7 +116,7 @@ def _without_unused_imports(
 
 
 def _search(program: Program, settings: Settings, budget: Budget, beside: Path) -> tuple[str, Releases]:
-    """The releases, and the one to triage on: the newest that fails, or the newest there is."""
+    """Return the releases, and the one to triage on: the newest that fails, or the newest there is."""
     releases = since_when(
         program,
         settings.releases,
@@ -131,20 +134,20 @@ def _search(program: Program, settings: Settings, budget: Budget, beside: Path) 
 
 
 def _examine(lab: ProgramRunner, program: Program, result: Triage, settings: Settings, budget: Budget) -> None:
-    found, log = result.found, settings.log
-    if (refused := refused_argument(found)) is not None:
+    reproduction, log = result.reproduction, settings.log
+    if (refused := refused_argument(reproduction)) is not None:
         result.verdict = refused
         _write(program, program.source, result, settings.folder)
         return
-    climber = Climber(lab, program, found, log)
+    climber = Climber(lab, program, reproduction, log)
     result.ladder = climber.climb()
-    narrow(lab, program, found, result.ladder, log)
-    climber.climb_without_decomposition(operator_of(found, result.ladder))
-    result.classification = classify(program, found, result.ladder)
-    result.known = known_bugs(found, lab.torch, settings.cases, settings.results, settings.warn)
-    result.verdict = decide(lab, program, found, result.ladder, result.classification, result.known)
-    if found.failed < found.runs:
-        result.notes.append(f"it is flaky: {found.failed} of {found.runs} runs fail")
+    climber.bisect()
+    climber.climb_without_decomposition(operator_of(reproduction, result.ladder))
+    result.classification = classify(program, reproduction, result.ladder)
+    result.known = known_bugs(reproduction, lab.torch, settings.cases, settings.results, settings.warn)
+    result.verdict = decide(lab, program, reproduction, result.ladder, result.classification, result.known)
+    if reproduction.failed < reproduction.runs:
+        result.notes.append(f"it is flaky: {reproduction.failed} of {reproduction.runs} runs fail")
     _write(program, program.source, result, settings.folder)
     if result.verdict.verdict == NOT_A_BUG:
         return
@@ -184,21 +187,21 @@ def _gather(lab: ProgramRunner, program: Program, result: Triage, settings: Sett
 def _minimized(
     lab: ProgramRunner, program: Program, result: Triage, settings: Settings, budget: Budget, work_folder: Path
 ) -> tuple[str, Reproduction, Program]:
-    """The smallest program, how it fails, and the one that it was made of.
+    """Return the smallest program, its failure, and the program that it was made of.
 
-    That is the program itself or, where it catches the failure, one that lets it out.
+    If the program catches the failure, it is made of one that lets it out.
     """
-    found, before = result.found, program
-    if found.trial.is_caught and (open_ := uncaught(lab, program, found, work_folder)) is not None:
+    reproduction, before = result.reproduction, program
+    if reproduction.trial.is_caught and (open_ := uncaught(lab, program, reproduction, work_folder)) is not None:
         program = open_
         trial = lab.run(program.path)
-        identity = trial.identity if trial.identity.is_failure else found.identity
-        found = Reproduction(trial, identity, found.failed, found.runs, found.oracle)
+        identity = trial.identity if trial.identity.is_failure else reproduction.identity
+        reproduction = Reproduction(trial, identity, reproduction.failed, reproduction.runs, reproduction.oracle)
         result.notes.append("the program catches what the compiler raises; the minimal program lets it out")
     if "minimize" in settings.skip:
-        return program.source, found, program
+        return program.source, reproduction, program
     share = budget.share(MINIMIZE_PART)
-    small = minimize(lab, program, found, result.ladder, work_folder, share, settings.log)
+    small = minimize(lab, program, reproduction, result.ladder, work_folder, share, settings.log)
     if before is not program:
         small = replace(small, lines_before=lines_of_code(before.source))
     result.minimized = small
@@ -206,14 +209,14 @@ def _minimized(
     write_text(result.minimal_path, redact_source(small.source))
     if small.lines_after < small.lines_before and not budget.is_over:
         # What is left may ask for less: no backend, no compile beside an export.
-        again = lab.run(result.minimal_path, stdout=found.oracle.reference is not None)
+        again = lab.run(result.minimal_path, stdout=reproduction.oracle.reference is not None)
         if again.identity.is_failure:
-            found = replace(found, trial=again)
-    return small.source, found, program
+            reproduction = replace(reproduction, trial=again)
+    return small.source, reproduction, program
 
 
 def _write(program: Program, source: str, result: Triage, folder: Path) -> None:
-    """The report as it is now; `source` is the smallest program so far."""
+    """Write the report as it is now; `source` is the smallest program so far."""
     write_text(folder / PROGRAM, redact_source(program.source))
     write_text(folder / REPORT, report(result, source, folder))
     data = {**result.as_json(folder), "name": result.name, "release": public(result.torch)}

@@ -11,7 +11,7 @@ from typing import Any
 
 EQUAL, NEAR, FAR, UNKNOWN = "equal", "near", "far", "unknown"
 _TIMES = 4
-"""How many times as far from the exact result as eager's a compiled one may be; torch's own factor is 2 to 10."""
+"""A compiled result may be so many times as far from the exact one as eager's; torch's own factor is 2 to 10."""
 
 
 def measured(compiled: Any, original: Any, tell: Callable[[str], None]) -> Any:

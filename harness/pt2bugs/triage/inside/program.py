@@ -22,7 +22,7 @@ from pt2bugs.triage.inside.redirect import NONE, Entries, HandledExceptions, ins
 from pt2bugs.triage.inside.redirect import __file__ as redirect_file
 
 FUNCTION = "pt2bugs.triage.inside.program:run"
-"""What a request of kind ``call`` names."""
+"""The function that a request of kind ``call`` names."""
 STDOUT_LIMIT = 100_000
 """Characters of the standard output that are reported, where that is wanted."""
 
@@ -57,7 +57,7 @@ class Counts(TypedDict):
 
 
 class RedirectedReport(CheckReport, Counts):
-    """What a program did and asked of the compiler (see `Entries`), and what torch counted."""
+    """Record of what a program did and asked of the compiler (see `Entries`), and what torch counted."""
 
     entered: list[str]
     backends: list[str]

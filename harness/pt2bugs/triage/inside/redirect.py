@@ -38,21 +38,31 @@ class Entries:
         self.backends: list[str] = []
         self.own = False
         self.own_compilers = False
-        """Whether a backend that it made with `aot_autograd` has compilers of its own."""
+        """True where a backend that it made with `aot_autograd` has compilers of its own."""
         self.caught: list[dict[str, Any]] = []
         self.absent: list[str] = []
         self.precision: list[str] = []
-        """Of each compared call, how near its result is to the exact one: see `precision`."""
+        """Nearness to the exact result of each compared call: see `precision`."""
         self.disabled = ""
-        """What torch's own bisector says of the last application that it let through."""
+        """Name of the last application that torch's own bisector let through."""
         self._depth = 0
 
     def enter(self, kind: str) -> None:
+        """Note a way into the compiler.
+
+        Args:
+            kind: its name.
+        """
         if kind not in self.kinds:
             self.kinds.append(kind)
             self._tell(kind)
 
     def name_backend(self, backend: Any) -> None:
+        """Note a backend that the program asks for.
+
+        Args:
+            backend: its name, or a function.
+        """
         if callable(backend) and not isinstance(backend, str):
             self.own = True
             self.own_compilers = self.own_compilers or has_own_compilers(backend)
@@ -61,6 +71,11 @@ class Entries:
             self.backends.append(str(backend))
 
     def catch(self, error: BaseException) -> None:
+        """Note an exception that leaves the compiler.
+
+        Args:
+            error: the exception.
+        """
         if len(self.caught) < _MAX_NOTES and isinstance(error, Exception):
             self.caught.append(observe_exception(error, self._path).as_dict())
 
@@ -78,6 +93,7 @@ def install(redirect: Mapping[str, Any], entries: Entries) -> None:
     """Redirect the program that is about to run.
 
     Args:
+        entries: records what it asks for.
         redirect: any of `backend` (``none``, a name), `mode`, `dynamic`, `fullgraph` (what every call gets instead of
             its own), `own_compilers` (false: without those of a backend made by `aot_autograd`), `strict` (of every
             export), `config` (dotted names of settings, and their values), `no_decomposition` (operators whose
@@ -312,7 +328,11 @@ def _is_torchs_own(backend: Any) -> bool:
 
 
 def has_own_compilers(backend: Any) -> bool:
-    """Return whether a backend made by `aot_autograd` hands its graphs to functions that are not torch's."""
+    """Return whether a backend made by `aot_autograd` hands its graphs to functions that are not torch's.
+
+    Args:
+        backend: a name or a function.
+    """
     given = getattr(backend, "kwargs", None)
     if not _is_torchs_own(backend) or not isinstance(given, Mapping):
         return False
@@ -462,7 +482,11 @@ def _noting(original: Any, kind: str, entries: Entries, instead: Any = None) -> 
 
 
 def import_or_none(name: str) -> Any:
-    """Return a module; None where there is none, or it cannot be imported."""
+    """Return a module; None where there is none, or it cannot be imported.
+
+    Args:
+        name: dotted.
+    """
     try:
         return importlib.import_module(name)
     except Exception:
@@ -472,14 +496,17 @@ def import_or_none(name: str) -> Any:
 # --- decompositions ---
 
 _NATIVE = ("CompositeImplicitAutograd", "CompositeExplicitAutograd", "CPU")
-"""Where an operator's kernels in C++ stand."""
+"""Dispatch keys of an operator's kernels in C++."""
 
 
 def remove_decompositions(names: set[str]) -> list[str]:
-    """Have Inductor use the kernels of operators (``aten.mm``, ``aten.mm.default``) instead of their decompositions.
+    """Have Inductor use the kernels of operators instead of their decompositions.
+
+    Args:
+        names: of the operators, as ``aten.mm`` or ``aten.mm.default``.
 
     Returns:
-        What of it this torch does not have, in words.
+        The decompositions that this torch does not have, in words.
     """
     table = getattr(import_or_none("torch._inductor.decomposition"), "decompositions", None)
     if table is None:
@@ -491,12 +518,10 @@ def remove_decompositions(names: set[str]) -> list[str]:
 
 
 def remove_python_decompositions() -> list[str]:
-    """Take the Python decompositions away that AOTAutograd's own trace applies in the place of the kernels of C++.
-
-    They are kernels in Python of operators that have one in C++.
+    """Take away the Python kernels that AOTAutograd's own trace applies to operators with a kernel in C++.
 
     Returns:
-        What of it this torch does not have, in words.
+        The decompositions that this torch does not have, in words.
     """
     import torch
 

@@ -1,0 +1,31 @@
+"""Sentences that torch states on purpose, each with its source: `statements.toml`."""
+
+from __future__ import annotations
+
+import re
+import sys
+from functools import lru_cache
+from pathlib import Path
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+@lru_cache(maxsize=1)
+def statements() -> dict[str, list[dict[str, str]]]:
+    """Return all statements by their kind, each with `match`, a pattern, and `source`."""
+    text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+    kinds: dict[str, list[dict[str, str]]] = tomllib.loads(text)
+    return kinds
+
+
+def stated(kind: str, message: str) -> str:
+    """Return the source of the first statement that a message has; empty if it has none.
+
+    Args:
+        kind: of the statement: ``refused``, ``limitation`` or ``mismatch``.
+        message: of an exception.
+    """
+    return next((entry["source"] for entry in statements()[kind] if re.search(entry["match"], message)), "")
