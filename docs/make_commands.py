@@ -18,8 +18,9 @@ def page() -> str:
     lines = ["# Commands", "", "Generated from the help of each command by `python docs/make_commands.py`.", ""]
     lines += ["stdout is data, stderr is progress and messages. Exit codes: 0 all as expected, 1 something is not, 2"]
     lines += [
-        "bad usage or input, 3 nothing selected. `pt2bugs --print-completion bash` prints what completes commands and",
-        "case ids.",
+        "bad usage or input, 3 nothing selected. `pt2bugs --print-completion bash` prints what completes commands,",
+        "case ids and releases. On a terminal answers have colours and links (none with `NO_COLOR`), and long ones go",
+        "through `PAGER` (none with `--no-pager`).",
         "",
     ]
     known = [name for names in GROUPS.values() for name in names if name in COMMANDS]

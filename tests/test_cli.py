@@ -16,6 +16,7 @@ import pytest
 from fake_torch import build_wheels, serve_index
 from pt2bugs.case.header import parse_case
 from pt2bugs.cli import COMMANDS, command_parser, main, overview
+from pt2bugs.commands.console import COUNTED
 from pt2bugs.errors import install_command
 from pt2bugs.results.matrix import Results
 from seeded import write_case, write_journal
@@ -55,7 +56,7 @@ def test_list(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list"]) == 0
     out, err = capsys.readouterr()
     assert [line.split()[0] for line in out.splitlines()] == ["pytorch_1", "pytorch_22"]
-    assert err == "2 cases, 2 checks\n"
+    assert err == f"2 cases, 2 checks ({COUNTED})\n"
 
 
 def test_list_says_what_was_not_measured(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -67,7 +68,7 @@ def test_list_says_what_was_not_measured(corpus: Path, capsys: pytest.CaptureFix
     assert main(["list"]) == 0
     out, err = capsys.readouterr()
     assert "not measured" not in out
-    assert err == "2 cases, 2 checks\nnot measured: 1 on cuda\n"
+    assert err == f"2 cases, 2 checks ({COUNTED})\nnot measured: 1 on cuda\n"
     assert main(["list", "--device", "cuda"]) == 0
     assert capsys.readouterr().out.endswith("  (not measured on cuda)\n")
     assert main(["list", "--json"]) == 0
@@ -249,20 +250,23 @@ def test_a_command_that_does_not_exist(capsys: pytest.CaptureFixture[str]) -> No
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_short_help_is_a_screen_and_the_long_one_has_everything(
-    command: str, capsys: pytest.CaptureFixture[str]
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit, match="0"):
         main([command, "-h"])
     short = capsys.readouterr().out
     with pytest.raises(SystemExit, match="0"):
         main(["help", command])
     whole = capsys.readouterr().out
-    assert len(short.splitlines()) < 70
-    parser, _ = command_parser(command)
+    assert len(short.splitlines()) <= 24
+    parser, module = command_parser(command)
+    assert f"  {module.EXAMPLES[0][0]}\n" in short
     for action in parser._actions:
         for option in action.option_strings[-1:]:
-            assert option in short
             assert re.search(rf"^ .*{option}\b", whole, re.MULTILINE)
+    for group in parser._action_groups[2:]:
+        assert str(group.title).partition(" (")[0] in " ".join(short.split())
 
 
 def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -305,6 +309,7 @@ def test_completion_of_fish(capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert "complete -c pt2bugs -n '__fish_seen_subcommand_from compare' -l offline" in lines
     assert any("-n __fish_use_subcommand -a compare " in line for line in lines)
+    assert any("-l torch -r -a '(pt2bugs list --releases" in line for line in lines)
     assert all(line.replace("\\'", "").count("'") % 2 == 0 for line in lines)
 
 
@@ -315,6 +320,7 @@ def test_completion(shell: str, corpus: Path, tmp_path: Path) -> None:
     script = subprocess.run(command, capture_output=True, text=True, check=True, env=environ).stdout
     assert "compare" in script
     assert "--torch-backend" in script
+    assert "_pt2bugs_compare_pos_0_COMPGEN=_pt2bugs_releases" in script or shell == "zsh"
     if shell == "bash":
         (tmp_path / "pt2bugs").write_text(f'#!/bin/sh\nexec {sys.executable} -m pt2bugs.cli "$@"\n')
         (tmp_path / "pt2bugs").chmod(0o755)

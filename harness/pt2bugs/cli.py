@@ -13,6 +13,7 @@ import difflib
 import importlib
 import io
 import os
+import re
 import shutil
 import signal
 import stat
@@ -26,7 +27,7 @@ from typing import Any
 
 from pt2bugs import __version__
 from pt2bugs.commands import NOTHING, OK, USAGE
-from pt2bugs.commands.console import say
+from pt2bugs.commands.console import on_a_terminal, say
 from pt2bugs.commands.options import add_options, options_of
 from pt2bugs.errors import NothingSelected, Pt2bugsError, install_command
 
@@ -70,6 +71,9 @@ GROUPS = {
 MEASURING = ("run", "bisect", "compare", "backend")
 """Commands that write the journal while they go."""
 
+PAGED = ("list", "plan", "run", "backend", "bisect", "compare", "diff", "news", "matrix", "corpus", "match")
+"""Commands that print one answer, at the end: on a terminal through a pager where it is longer than the screen."""
+
 SHELLS = ("bash", "zsh", "tcsh", "fish")
 
 
@@ -87,8 +91,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: list[str]) -> int:
     with _signals_stop():
         try:
-            module, arguments = _parse(argv)
-            return int(module.run(options_of(module.Options, arguments)))
+            with on_a_terminal(paged=_is_paged(argv)):
+                module, arguments = _parse(argv)
+                return int(module.run(options_of(module.Options, arguments)))
         except NothingSelected as error:
             say(f"pt2bugs: {error}")
             return NOTHING
@@ -108,6 +113,10 @@ def _run(argv: list[str]) -> int:
             # unhandled and kills the process with SIGINT at exit, whatever is returned. The next text resets that.
             exec("")
             return 130
+
+
+def _is_paged(argv: Sequence[str]) -> bool:
+    return "--no-pager" not in argv and (argv[:1] == ["help"] or "--help" in argv or (argv or [""])[0] in PAGED)
 
 
 class _Output(io.FileIO):
@@ -210,17 +219,22 @@ def _suggestion(word: str, words: Iterable[str]) -> str:
 class Parser(argparse.ArgumentParser):
     """The parser of a command. Its usage is a line, ``-h`` a screen, ``--help`` everything."""
 
-    def __init__(self, name: str, about: str, options: type, examples: str) -> None:
+    def __init__(self, name: str, about: str, options: type, examples: Sequence[tuple[str, str]]) -> None:
         super().__init__(
             prog=f"pt2bugs {name}",
             description=about,
-            epilog=examples,
+            epilog=_examples(examples),
             formatter_class=argparse.RawDescriptionHelpFormatter,
             add_help=False,
         )
+        self.examples = examples
         add_options(self, options)
         self.add_argument("-h", dest="help", action=_Brief, nargs=0, help="show the options of this command alone")
         self.add_argument("--help", action="help", help="show all options, in groups")
+        if name in PAGED:
+            self.add_argument(
+                "--no-pager", action="store_true", help="print a long answer on the terminal as it is (or: PAGER=cat)"
+            )
         taken = [action for action in self._actions if action.required or not action.option_strings]
         words = [
             f"{action.option_strings[0]} {action.metavar or action.dest.upper()}"
@@ -231,31 +245,27 @@ class Parser(argparse.ArgumentParser):
         self.usage = " ".join(["%(prog)s", *words, "[OPTION]"])
 
     def format_brief(self) -> str:
-        """Return the help without the groups that other commands have, too; of those the names of the options."""
-        formatter = self._get_formatter()
-        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
-        formatter.add_text(self.description)
-        shared = []
-        for group in self._action_groups:
-            if group in (self._positionals, self._optionals):
-                formatter.start_section(group.title)
-                formatter.add_arguments(group._group_actions)
-                formatter.end_section()
-            elif group._group_actions:
-                names = [
-                    action.option_strings[-1] if action.option_strings else str(action.metavar)
-                    for action in group._group_actions
-                ]
-                shared.append(f"{group.title}: {', '.join(names)}")
+        """Return what fits a screen: the command's own options, a line for each, and its examples."""
         width = shutil.get_terminal_size().columns - 2
-        if shared:
-            more = [
-                textwrap.fill(line, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
-                for line in shared
-            ]
-            formatter.add_text("\n".join(["more, with --help:", *more]))
-        formatter.add_text(self.epilog)
-        return formatter.format_help()
+        own = [*self._positionals._group_actions, *self._optionals._group_actions]
+        names = {action: self._name_of(action) for action in own if action.dest not in ("help", "no_pager")}
+        indent = 4 + max(map(len, names.values()), default=0)
+        lines = [f"  {name:{indent - 2}}{_clause(action.help or '', width - indent)}" for action, name in names.items()]
+        groups = [str(group.title).partition(" (")[0] for group in self._action_groups[2:] if group._group_actions]
+        more = "--help explains all of them" + (f", and the groups: {', '.join(groups)}" if groups else "")
+        parts = [f"usage: {(self.usage or '') % {'prog': self.prog}}\n\n{self.description}", "\n".join(lines)]
+        examples = [f"  {command}" for command, _ in self.examples[: max(1, 16 - len(lines) - len(groups) // 2)]]
+        parts += ["\n".join(["examples:", *examples]), textwrap.fill(more, width, break_on_hyphens=False)]
+        return "\n\n".join(filter(None, parts)) + "\n"
+
+    def _name_of(self, action: argparse.Action) -> str:
+        """Return what is typed for an option, with its value."""
+        if not action.option_strings:
+            return str(action.metavar)
+        words = "|".join(map(str, action.choices or ())) or action.dest.upper()
+        value = action.metavar or (words if len(words) < 16 else "WORD")
+        name = next(name for name in action.option_strings if name.startswith("--"))
+        return name + (f" {value}" if action.nargs != 0 else "")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         words = list(map(str, action.choices or ()))
@@ -281,21 +291,26 @@ def command_parser(name: str) -> tuple[Parser, ModuleType]:
     """
     module = importlib.import_module(f"pt2bugs.commands.{name}")
     help_ = COMMANDS[name]
-    width = shutil.get_terminal_size().columns - 2
-    about = textwrap.fill(help_[0].upper() + help_[1:] + ".", width)
-    return Parser(name, about, module.Options, _examples(module, width)), module
+    about = textwrap.fill(help_[0].upper() + help_[1:] + ".", shutil.get_terminal_size().columns - 2)
+    return Parser(name, about, module.Options, getattr(module, "EXAMPLES", ())), module
 
 
-def _examples(module: ModuleType, width: int) -> str:
-    """Return the examples of a command: a command line, which is never broken, and what it is for."""
-    pairs: Sequence[tuple[str, str]] = getattr(module, "EXAMPLES", ())
-    indent = " " * 6
+def _examples(examples: Sequence[tuple[str, str]]) -> str:
+    """Return examples as the whole help has them: a command line, which is never broken, and what it is for."""
+    width, indent = shutil.get_terminal_size().columns - 2, " " * 6
     lines = [
         line
-        for command, why in pairs
+        for command, why in examples
         for line in (f"  {command}", *textwrap.wrap(why, width, initial_indent=indent, subsequent_indent=indent))
     ]
     return "\n".join(["examples:", *lines]) if lines else ""
+
+
+def _clause(help_: str, width: int) -> str:
+    """Return as much of an explanation as fits a line: its first clause, where the whole is too long."""
+    text = help_.replace("%%", "%")
+    clause = text if len(text) <= width else re.split(r"; | \(|, ", text)[0]
+    return clause if len(clause) <= width else textwrap.shorten(clause, width, placeholder="...")
 
 
 def overview(width: int) -> str:
@@ -314,16 +329,24 @@ def overview(width: int) -> str:
         for name in there:
             lines += textwrap.wrap(COMMANDS[name], width, initial_indent=f"  {name:8}  ", subsequent_indent=" " * 12)
     lines += ["", *textwrap.wrap("pt2bugs COMMAND --help has the options and examples of a command.", width)]
-    shells = f"pt2bugs --print-completion {'|'.join(SHELLS)} prints what makes a shell complete commands and case ids."
+    shells = f"pt2bugs --print-completion {'|'.join(SHELLS)} makes a shell complete commands, case ids and releases."
     codes = "Exit codes: 0 all as expected, 1 something is not, 2 bad usage or input, 3 nothing selected."
     return "\n".join([*lines, *textwrap.wrap(shells, width), *textwrap.wrap(codes, width)])
 
 
-_CASES = {
-    "bash": '_pt2bugs_cases() { compgen -W "$(pt2bugs list 2>/dev/null | cut -d " " -f 1)" -- "$1"; }',
-    "zsh": '_pt2bugs_cases() { compadd -- $(pt2bugs list 2>/dev/null | cut -d " " -f 1); }',
+_WORDS = {
+    "cases": "pt2bugs list 2>/dev/null | cut -d ' ' -f 1",
+    "releases": "pt2bugs list --releases 2>/dev/null; echo latest minors all",
 }
-"""Completes case ids: a function of the shell."""
+"""What a shell asks for the words that only the corpus and its results know."""
+_FUNCTIONS = {"bash": 'compgen -W "$({words})" -- "$1"', "zsh": "compadd -- $({words})"}
+
+
+def _words_of(action: argparse.Action) -> str:
+    """Return which of these words an argument takes; empty for none."""
+    if action.dest in ("torch", "before", "after") or action.metavar == "RELEASE":
+        return "releases"
+    return "cases" if action.dest == "patterns" else ""
 
 
 def _print_completion(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
@@ -343,9 +366,13 @@ def _print_completion(parser: argparse.ArgumentParser, arguments: Sequence[str])
         sub = commands.add_parser(name, help=help_)
         add_options(sub, importlib.import_module(f"pt2bugs.commands.{name}").Options)
         for action in sub._actions:
-            if action.dest == "patterns" and shell in _CASES:
-                action.complete = {shell: "_pt2bugs_cases"}  # type: ignore[attr-defined]
-    print(shtab.complete(parser, shell, preamble=_CASES))  # type: ignore[arg-type]  # a dict by shell is taken, too
+            if shell in _FUNCTIONS and (words := _words_of(action)):
+                action.complete = {shell: f"_pt2bugs_{words}"}  # type: ignore[attr-defined]
+    functions = {
+        name: "\n".join(f"_pt2bugs_{kind}() {{ {text.format(words=words)}; }}" for kind, words in _WORDS.items())
+        for name, text in _FUNCTIONS.items()
+    }
+    print(shtab.complete(parser, shell, preamble=functions))  # type: ignore[arg-type]  # a dict by shell is taken, too
 
 
 def _fish() -> Iterator[str]:
@@ -358,7 +385,7 @@ def _fish() -> Iterator[str]:
     yield "complete -c pt2bugs -f"
     for name, about in COMMANDS.items():
         yield f"complete -c pt2bugs -n __fish_use_subcommand -a {name} -d {quoted(about)}"
-        parser, module = command_parser(name)
+        parser, _ = command_parser(name)
         seen = quoted(f"__fish_seen_subcommand_from {name}")
         for action in parser._actions:
             words = [
@@ -366,11 +393,11 @@ def _fish() -> Iterator[str]:
                 for option in action.option_strings
             ]
             choices = f" -a {quoted(' '.join(map(str, action.choices)))}" if action.choices else ""
+            if asked := _words_of(action):
+                choices = f" -a {quoted(f'({_WORDS[asked]})')}"
             takes = " -r" if words and action.nargs != 0 else ""
             if words or choices:
                 yield f"complete -c pt2bugs -n {seen} {' '.join(words)}{takes}{choices}"
-        if "patterns" in module.Options.__dataclass_fields__:
-            yield f"complete -c pt2bugs -n {seen} -a '(pt2bugs list 2>/dev/null | string split -f 1 \" \")'"
 
 
 def _parse_command(parser: Parser, options: type, argv: Sequence[str]) -> argparse.Namespace:

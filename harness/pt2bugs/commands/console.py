@@ -1,13 +1,24 @@
-"""The output of commands: data on stdout, progress and messages on stderr."""
+"""The output of commands: data on stdout, progress and messages on stderr.
+
+A terminal gets the same text in colours, with links and, where it is longer than the screen, in a pager. A pipe gets
+it as it is.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
+import re
 import shutil
 import sys
 import textwrap
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, TextIO
+
+COUNTED = "a case documents one bug with its checks; a cell is a check in one environment, on one device and backend"
+"""Ties the words together where a command counts two of them."""
 
 
 def say(text: str) -> None:
@@ -16,7 +27,7 @@ def say(text: str) -> None:
     Args:
         text: a line.
     """
-    print(text, file=sys.stderr, flush=True)
+    print(_coloured(text) if _has_colours(sys.stderr) else text, file=sys.stderr, flush=True)
 
 
 def warn(text: str) -> None:
@@ -69,3 +80,151 @@ def print_markdown(text: str) -> None:
     from rich.markdown import Markdown
 
     Console().print(Markdown(text))
+
+
+# --- a terminal ----------------------------------------------------------------------------------------
+
+
+def _has_colours(stream: TextIO) -> bool:
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+_BOLD, _RED, _GREEN, _YELLOW = "1", "31", "32", "33"
+_STYLES = (
+    # Titles of `compare` and `backend`.
+    (r"^(?:broken|different failure|only yours)\b[^:]* \(\d+.*", f"{_BOLD};{_RED}"),
+    (r"^(?:still there|cannot say|inherited)\b[^:]* \(\d+.*", f"{_BOLD};{_YELLOW}"),
+    (r"^(?:fixed|passes)\b[^:]* \(\d+.*", f"{_BOLD};{_GREEN}"),
+    # A verdict with its outcome, as `run` has it, and what `match`, `doctor` and `bisect` begin a line with.
+    (r"(?<=: )(?:fail|error)(?= \()|^MISSING(?= )|^  introduced between.*|^pt2bugs:(?! warning)", _RED),
+    (r"(?<=: )(?:xpass|flaky)(?= \()|^ *similar(?= \()|^pt2bugs: warning:", _YELLOW),
+    (r"^ *known(?= \()|^ok(?= )|^  fixed between.*", _GREEN),
+    (r"\b[a-z][a-z_]*_\d+\b", _BOLD),
+)
+"""What is coloured where the lines are of a terminal, with the code of the terminal; the first that fits."""
+_ADDRESS = r"(?P<address>https?://[^\s`'\"<>]*[^\s`'\"<>.,;:)\]])"
+_STYLED = re.compile("|".join([_ADDRESS, *(f"(?P<style{n}>{pattern})" for n, (pattern, _) in enumerate(_STYLES))]))
+_ISSUE = "https://github.com/pytorch/pytorch/issues/"
+
+
+def _coloured(line: str) -> str:
+    """Return a line with colours and links; one that has its own stays as it is."""
+    return line if "\x1b" in line else _STYLED.sub(_styled, line)
+
+
+def _styled(match: re.Match[str]) -> str:
+    text, group = match[0], str(match.lastgroup)
+    if group == "address":
+        return _linked(text, text)
+    styled = f"\x1b[{_STYLES[int(group.removeprefix('style'))][1]}m{text}\x1b[0m"
+    # The id of a case of PyTorch has the number of its issue.
+    number = text.removeprefix("pytorch_")
+    return _linked(styled, f"{_ISSUE}{number}") if text != number and number.isdigit() else styled
+
+
+def _linked(text: str, address: str) -> str:
+    return f"\x1b]8;;{address}\x1b\\{text}\x1b]8;;\x1b\\"
+
+
+class _Screen(io.TextIOBase):
+    """Standard output that is a terminal: what is written gets its colours line by line.
+
+    Args:
+        terminal: takes the lines at once; or at the end, in a pager if `is_paged`.
+    """
+
+    def __init__(self, terminal: TextIO, *, is_paged: bool) -> None:
+        self._terminal, self._is_paged, self._text = terminal, is_paged, ""
+        self._show = _coloured if _has_colours(terminal) else str
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        """That of the terminal."""
+        return self._terminal.encoding
+
+    @property
+    def buffer(self) -> Any:
+        """The terminal's own, for bytes."""
+        return self._terminal.buffer
+
+    def isatty(self) -> bool:
+        """Return True."""
+        return True
+
+    def fileno(self) -> int:
+        """Return the descriptor of the terminal."""
+        return self._terminal.fileno()
+
+    def write(self, text: str) -> int:
+        """Write or keep a text.
+
+        Args:
+            text: any part of lines.
+        """
+        self._text += text
+        if not self._is_paged:
+            whole, newline, self._text = self._text.rpartition("\n")
+            self._terminal.write("".join(f"{line}\n" for line in map(self._show, whole.split("\n"))) if newline else "")
+        return len(text)
+
+    def flush(self) -> None:
+        """Hand on what can be shown."""
+        if not self._is_paged:
+            self._terminal.write(self._text)
+            self._text = ""
+        self._terminal.flush()
+
+    def end(self) -> None:
+        """Show what was kept: in the pager if it is longer than the screen."""
+        text, self._text = "\n".join(map(self._show, self._text.split("\n"))), ""
+        columns, lines = shutil.get_terminal_size()
+        rows = sum(max(1, -(-len(re.sub(_ESCAPES, "", line)) // columns)) for line in text.splitlines())
+        if not self._is_paged or rows < lines or not _page(text):
+            self._terminal.write(text)
+            self._terminal.flush()
+
+
+_ESCAPES = r"\x1b\[[\d;]*m|\x1b\]8;[^\x1b]*\x1b\\"
+
+
+def _page(text: str) -> bool:
+    """Show a text in the pager that ``PAGER`` names, or less. Return False if there is none."""
+    import shlex
+    import subprocess
+
+    command = os.environ.get("PAGER", "less")
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = []
+    if not words or words == ["cat"] or shutil.which(words[0]) is None:
+        return False
+    # As git has it: nothing is cleared, and colours and links are passed on.
+    environ = {"LESS": "FRX", **os.environ}
+    with subprocess.Popen(words, stdin=subprocess.PIPE, env=environ, text=True, errors="replace") as pager:
+        assert pager.stdin is not None
+        with contextlib.suppress(OSError, KeyboardInterrupt):
+            pager.stdin.write(text)
+            pager.stdin.close()
+        while pager.returncode is None:
+            with contextlib.suppress(KeyboardInterrupt):  # is the pager's, which goes on
+                pager.wait()
+    return True
+
+
+@contextlib.contextmanager
+def on_a_terminal(*, paged: bool) -> Iterator[None]:
+    """Have what is printed meanwhile shown in colours if stdout is a terminal; else nothing changes.
+
+    Args:
+        paged: show it at the end, in a pager if it is longer than the screen.
+    """
+    if not sys.stdout.isatty():
+        yield
+        return
+    screen = _Screen(sys.stdout, is_paged=paged)
+    try:
+        with contextlib.redirect_stdout(screen):
+            yield
+    finally:
+        screen.end()

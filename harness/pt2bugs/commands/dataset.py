@@ -6,7 +6,7 @@ from dataclasses import MISSING, dataclass
 from pathlib import Path
 
 from pt2bugs.commands import OK
-from pt2bugs.commands.console import print_json, say
+from pt2bugs.commands.console import COUNTED, print_json, say
 from pt2bugs.commands.options import LinesOptions, folder, option
 from pt2bugs.commands.selection import SelectedResults, select_results
 from pt2bugs.errors import InputError
@@ -76,5 +76,5 @@ def render(options: Options, data: dict[str, bytes], counts: dict[str, int]) -> 
         write_bytes(options.output / path, text)
     if options.json:
         print_json({"folder": str(options.output), "schema": SCHEMA, **counts, "files": sorted(data)})
-    say(f"{options.output}: " + ", ".join(f"{count} {name}" for name, count in counts.items()))
+    say(f"{options.output}: " + ", ".join(f"{count} {name}" for name, count in counts.items()) + f" ({COUNTED})")
     return OK

@@ -11,9 +11,10 @@ from pathlib import Path
 from pt2bugs.case.model import Case
 from pt2bugs.case.vocabulary import Verdict
 from pt2bugs.commands import OK
-from pt2bugs.commands.console import fit, print_json, say
+from pt2bugs.commands.console import COUNTED, fit, print_json, say
 from pt2bugs.commands.options import ResultsOptions, SelectionOptions, option
 from pt2bugs.commands.selection import cases_on, select_cases, with_text
+from pt2bugs.errors import NothingSelected
 from pt2bugs.results.folder import results_folder
 
 EXAMPLES = (
@@ -32,11 +33,14 @@ class Options(SelectionOptions, ResultsOptions):
     text: Sequence[str] = option(
         "--text", default=(), metavar="WORDS", help="only cases whose header or explanation has these words"
     )
+    releases: bool = option("--releases", default=False, help="the torch releases of the results, not the cases")
     json: bool = option("--json", default=False, help="as JSON, with all of the header")
 
 
 def run(options: Options) -> int:
     """Select, query, render. Return the exit code."""
+    if options.releases:
+        return render_releases(options)
     cases = select(options)
     return render(options, cases, query(options, cases))
 
@@ -82,9 +86,30 @@ def render(options: Options, cases: Sequence[Case], missing: Mapping[str, Sequen
         note = f"  (not measured on {', '.join(told)})" if told else ""
         print(fit(f"{case.id:{width}}  {case.component:17}  {case.symptom:15}  {case.title}{note}", 4))
     counts = Counter(device for devices in missing.values() for device in devices)
-    say(f"{len(cases)} cases, {sum(len(case.checks) for case in cases)} checks")
+    say(f"{len(cases)} cases, {sum(len(case.checks) for case in cases)} checks ({COUNTED})")
     if counts:
         say(f"not measured: {', '.join(f'{counts[device]} on {device}' for device in sorted(counts))}")
+    return OK
+
+
+def render_releases(options: Options) -> int:
+    """Print the releases that the matrix has, newest first. Return the exit code.
+
+    Raises:
+        NothingSelected: there are none.
+    """
+    table = (options.results or results_folder()) / "matrix.csv"
+    try:
+        with table.open(newline="", encoding="utf-8") as file:
+            releases = [column for column in next(csv.reader(file), ()) if column[:1].isdigit()][::-1]
+    except (OSError, ValueError, csv.Error):
+        releases = []
+    if not releases:
+        raise NothingSelected(f"{table}: has no releases")
+    if options.json:
+        print_json(releases)
+    else:
+        print("\n".join(releases))
     return OK
 
 

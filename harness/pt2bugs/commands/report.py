@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pt2bugs.backends.measured import measured_backends
 from pt2bugs.commands import OK
-from pt2bugs.commands.console import print_json, say, warn
+from pt2bugs.commands.console import COUNTED, print_json, say, warn
 from pt2bugs.commands.options import ShownOptions, folder, option
 from pt2bugs.commands.selection import SelectedResults, results_of, select_results
 from pt2bugs.report.render import render as as_html
@@ -64,5 +64,6 @@ def render(options: Options, site: Site) -> int:
         f"{page}: {counts['bugs']} bugs and {counts['guards']} guards, "
         f"{counts['checks']} checks x {len(site.releases)} torch releases"
         + (f", {len(site.backends)} backends" if site.backends else "")
+        + f" ({COUNTED})"
     )
     return OK

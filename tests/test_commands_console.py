@@ -1,0 +1,130 @@
+"""What a terminal gets, and a pipe does not: colours, links, a pager for what is longer than the screen."""
+
+from __future__ import annotations
+
+import io
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import pytest
+from pt2bugs.cli import main
+from pt2bugs.commands.console import on_a_terminal
+from seeded import write_case, write_journal
+
+ISSUE = "https://github.com/pytorch/pytorch/issues/22"
+LINKED = f"\x1b]8;;{ISSUE}\x1b\\\x1b[1mpytorch_22\x1b[0m\x1b]8;;\x1b\\"
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """A terminal of 80 columns and 24 lines, with a pager that shows nothing."""
+    screen = Terminal()
+    for name, value in {"COLUMNS": "80", "LINES": "24", "TERM": "xterm", "PAGER": "false"}.items():
+        monkeypatch.setenv(name, value)
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    return screen
+
+
+def shown(terminal: Terminal, text: str) -> str:
+    with redirect_stdout(terminal), on_a_terminal(paged=False):
+        print(text)
+    return terminal.getvalue().removesuffix("\n")
+
+
+def test_a_case_is_a_link_to_its_issue(terminal: Terminal) -> None:
+    assert shown(terminal, "  pytorch_22  a title") == f"  {LINKED}  a title"
+
+
+def test_an_address_is_a_link_without_the_sign_behind_it(terminal: Terminal) -> None:
+    assert shown(terminal, f"{ISSUE}, fixed") == f"\x1b]8;;{ISSUE}\x1b\\{ISSUE}\x1b]8;;\x1b\\, fixed"
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("broken (3)", "1;31"),
+        ("still there (6); --all says what was seen", "1;33"),
+        ("fixed (6)", "1;32"),
+        ("  introduced between torch 2.9.1 and 2.10.0", "31"),
+    ],
+)
+def test_a_title_has_its_colour(terminal: Terminal, line: str, code: str) -> None:
+    assert shown(terminal, line) == f"\x1b[{code}m{line}\x1b[0m"
+
+
+@pytest.mark.parametrize(
+    "line", ["6 still there, 6 fixed", "what fails: a check (once)", "\x1b[31mown pytorch_1\x1b[0m"]
+)
+def test_other_lines_stay_as_they_are(terminal: Terminal, line: str) -> None:
+    assert shown(terminal, line) == line
+
+
+@pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_colours_can_be_refused(terminal: Terminal, monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv(name, value)
+    assert shown(terminal, f"broken (3)\n  pytorch_22 {ISSUE}") == f"broken (3)\n  pytorch_22 {ISSUE}"
+
+
+def paged_lines(terminal: Terminal, count: int) -> None:
+    with redirect_stdout(terminal), on_a_terminal(paged=True):
+        for number in range(count):
+            print("line", number)
+
+
+def test_what_fits_the_screen_is_not_paged(terminal: Terminal) -> None:
+    paged_lines(terminal, 20)
+    assert terminal.getvalue().splitlines() == [f"line {number}" for number in range(20)]
+
+
+def test_a_long_answer_goes_through_the_pager(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PAGER", f"tee {tmp_path / 'read'}")
+    paged_lines(terminal, 50)
+    assert terminal.getvalue() == ""
+    assert (tmp_path / "read").read_text().splitlines()[-1] == "line 49"
+
+
+@pytest.mark.parametrize("pager", ["cat", "", "no-such-pager-here -R", "'"])
+def test_without_a_pager_it_is_printed(terminal: Terminal, monkeypatch: pytest.MonkeyPatch, pager: str) -> None:
+    monkeypatch.setenv("PAGER", pager)
+    paged_lines(terminal, 50)
+    assert len(terminal.getvalue().splitlines()) == 50
+
+
+def test_a_pager_that_is_left_early_ends_nothing(terminal: Terminal) -> None:
+    paged_lines(terminal, 50_000)
+    assert terminal.getvalue() == ""
+
+
+def test_a_verb_on_a_terminal(terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for number in range(22, 50):
+        path = write_case(tmp_path, f"pytorch_{number}")
+    write_journal(tmp_path, path, {"2.9.1": "B", "2.10.0": "."})
+    with redirect_stdout(terminal):
+        assert main(["list"]) == 0
+        assert terminal.getvalue() == "", "it is longer than the screen"
+        assert main(["list", "--no-pager"]) == 0
+    assert terminal.getvalue().startswith(LINKED)
+    assert len(terminal.getvalue().splitlines()) >= 28
+
+
+def test_the_releases_of_the_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_case(tmp_path, "pytorch_1")
+    (tmp_path / "results").mkdir()
+    assert main(["list", "--releases"]) == 3
+    (tmp_path / "results" / "matrix.csv").write_text("case,check,2.9.1,2.10.0\n")
+    assert main(["list", "--releases"]) == 0
+    assert capsys.readouterr().out == "2.10.0\n2.9.1\n"
