@@ -9,11 +9,14 @@ from typing import Any
 
 import pytest
 from pt2bugs.case.header import parse_case
-from pt2bugs.case.model import Case
+from pt2bugs.case.model import Bug, Case
+from pt2bugs.case.observation import Observation
+from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.cli import main
 from pt2bugs.curate.bless import ThinJournal, entries_of, identities_of, rewrite
 from pt2bugs.curate.case_text import toml_item
 from pt2bugs.curate.placeholders import placeholders_in
+from pt2bugs.curate.specificity import identity_problem
 from seeded import write_case, write_journal
 from suite import case_text
 
@@ -138,6 +141,29 @@ def test_the_pattern_of_a_new_identity_leaves_numbers_open(tmp_path: Path) -> No
     records[-1] |= {"outcome": "raise", "error_type": "torch.X", "message": message}
     (entry,) = entries_of(write(tmp_path), records)
     assert entry.identity.match == r"size \d+ of arg\d+_\d+ \(got \d+\)"
+
+
+@pytest.mark.parametrize(
+    ("message", "pattern"),
+    [
+        (
+            "Tensor-likes are not close!\n\nMismatched elements: 3 / 12 (25.0%)\n"
+            "Greatest absolute difference: 0.07130113 at index (1, 7) (up to 1e-05 allowed)\n",
+            r"Mismatched elements: 3 / 12 \([\d.]+%\)\nGreatest absolute difference: 0\.0713\d* ",
+        ),
+        ("Scalars are not equal!\n\nExpected 7 but got -1.\nAbsolute difference: 8\n", r"Expected 7 but got \-1"),
+    ],
+)
+def test_a_wrong_number_is_told_by_its_numbers(tmp_path: Path, message: str, pattern: str) -> None:
+    """`check` refuses the words alone, which `assert_close` says of any two numbers."""
+    records = measured(("2.5.1", "pass"), ("2.6.0", "pass"))
+    records[-1] |= {"outcome": "wrong", "error_type": "AssertionError", "message": message}
+    case = write(tmp_path)
+    (entry,) = entries_of(case, records)
+    assert entry.identity.match == pattern
+    assert re.search(pattern, message)
+    bug = Bug(Outcome.WRONG, error="AssertionError", match=pattern)
+    assert identity_problem(case, bug, [Observation.from_dict(records[-1])]) == ""
 
 
 def test_a_dtype_is_no_size(tmp_path: Path) -> None:

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pt2bugs.case.header import parse_case
 from pt2bugs.cli import main
+from pt2bugs.curate.duplicates import nearest
 from seeded import write_case, write_journal
 
 
@@ -45,3 +47,16 @@ def test_a_bug_on_every_release_has_none(tmp_path: Path, capsys: pytest.CaptureF
     for name in ("pytorch_1", "pytorch_2"):
         write_journal(tmp_path, write_case(tmp_path, name), {"2.8.0": "B", "2.9.1": "B"})
     assert "same symptom" not in output_of_check(tmp_path, capsys)
+
+
+def test_the_nearest_of_a_new_case_share_a_rare_operator(tmp_path: Path) -> None:
+    programs = {"pytorch_1": "torch.ones(1)", "pytorch_2": "torch.ones(1).cumsum(0)", "pytorch_3": "torch.ones(1)"}
+    cases = []
+    for name, body in programs.items():
+        path = write_case(tmp_path, name)
+        path.write_text(f"{path.read_text()}\nimport torch\n\n\ndef helper():\n    return {body}\n")
+        cases.append(parse_case(path))
+    new = "import torch\n\nx = torch.ones(2).cumsum(0)\n"
+    first, *others = nearest(new, cases[0].component, cases[0].symptom, cases)
+    assert (first.case.id, first.shared) == ("pytorch_2", ("Tensor.cumsum", "torch.ones"))
+    assert [neighbour.case.id for neighbour in others] == ["pytorch_1", "pytorch_3"]

@@ -262,7 +262,7 @@ def test_told_everything_it_is_a_case(folder: Path, capsys: pytest.CaptureFixtur
     )
     assert not case.bugs, "what was not measured is not said"
     assert f"{path}:12: is to be filled in: why it happens" in err
-    assert "then: pt2bugs run pytorch_7 --torch minors" in err
+    assert "then: pt2bugs run pytorch_7 --torch minors --bisect" in err
     assert main(["new", "7", "--from", "script.py"]) == 2
     assert "is there already" in capsys.readouterr().err
 
@@ -324,7 +324,7 @@ def test_watch_shows_all_problems_and_ends_when_there_are_none(watching: subproc
     rest = watching.stdout.read()
     assert watching.wait() == 0
     assert rest.splitlines()[-1] == "1 files: no problem"
-    assert watching.stderr.read().splitlines()[-1] == "next: pt2bugs run pytorch_7 --torch minors"
+    assert watching.stderr.read().splitlines()[-1] == "next: pt2bugs run pytorch_7 --torch minors --bisect"
 
 
 def test_watch_outlives_a_file_that_is_away(watching: subprocess.Popen[str]) -> None:

@@ -18,8 +18,8 @@ import mlcroissant
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from pt2bugs.case.operators import operators
 from pt2bugs.cli import main
-from pt2bugs.dataset.operators import operators
 from pt2bugs.dataset.rows import release_days
 from pt2bugs.dataset.schema import BUGS, CELLS, SPLIT, Column
 from pt2bugs.dataset.splits import by_day, by_root

@@ -49,7 +49,7 @@ def test_each_step_names_the_next(
         run = step("pt2bugs new 7 --from script.py", *told)
         path = Path("cases/dynamo/pytorch_7.py")
         path.write_text(path.read_text().replace(PLACEHOLDER, "Because"))
-        assert step(f"pt2bugs check --watch {path}") == run == "pt2bugs run pytorch_7 --torch minors"
+        assert step(f"pt2bugs check --watch {path}") == run == "pt2bugs run pytorch_7 --torch minors --bisect"
         bless = step(run, "--index", index)
         check = step(bless)
     assert bless == "pt2bugs bless pytorch_7"

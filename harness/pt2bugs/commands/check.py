@@ -194,7 +194,7 @@ def _show_problems(files: Sequence[Path]) -> int:
     if problems:
         say(f"{len(problems)} to do; waiting for a change (Ctrl-C ends)")
     elif len(files) < 4:
-        say(f"next: pt2bugs run {' '.join(path.stem for path in files)} --torch minors")
+        say(f"next: pt2bugs run {' '.join(path.stem for path in files)} --torch minors --bisect")
     else:
         say("next: pt2bugs check --no-run")
     return len(problems)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import MISSING, dataclass
 from pathlib import Path
 
+from pt2bugs.case.corpus import corpus_roots, load_cases
+from pt2bugs.case.model import CaseError
 from pt2bugs.case.vocabulary import COMPONENTS, SYMPTOMS
 from pt2bugs.commands import OK
-from pt2bugs.commands.console import say
+from pt2bugs.commands.console import fit, say
 from pt2bugs.commands.options import option
+from pt2bugs.curate.duplicates import Neighbour, nearest
 from pt2bugs.curate.new_case import empty_script, name_of, new_case_text, read_script
 from pt2bugs.curate.placeholders import placeholders_in
 from pt2bugs.envs.extras import installed_torch
@@ -43,12 +47,13 @@ def run(options: Options) -> int:
 
 @dataclass(frozen=True)
 class NewCase:
-    """A case file that is to be written. It `is_ready` if its place in the corpus is known."""
+    """A case file that is to be written, with the cases nearest to it; it `is_ready` if its place is known."""
 
     id: str
     path: Path
     text: str
     is_ready: bool
+    neighbours: Sequence[Neighbour]
 
 
 def query(options: Options) -> NewCase:
@@ -61,14 +66,25 @@ def query(options: Options) -> NewCase:
     script = read_script(options.script) if options.script else empty_script()
     settings = {"title": options.title, "component": options.component, "symptom": options.symptom}
     text = new_case_text(name, script, settings, installed_torch())
-    component = options.component or dict(script.settings).get("component", "")
+    component, symptom = (
+        getattr(options, key) or str(script.settings.get(key, "")) for key in ("component", "symptom")
+    )
     # A corpus with an unfinished header stops every command: without a component the file waits outside.
     is_ready = component in COMPONENTS and 'title = ""' not in text and 'symptom = ""' not in text
     path = (options.cases / component if is_ready else Path()) / f"{name.id}.py"
     for known in [path, *options.cases.rglob(f"{name.id}.py")]:
         if known.exists():
             raise InputError(f"{known}: is there already; name another id, or edit it")
-    return NewCase(name.id, path, text, is_ready)
+    return NewCase(name.id, path, text, is_ready, _neighbours(options, text, component, symptom))
+
+
+def _neighbours(options: Options, text: str, component: str, symptom: str) -> list[Neighbour]:
+    """Return the nearest cases; none where there is no corpus to read."""
+    try:
+        corpus = load_cases(corpus_roots([options.cases] if options.cases.is_dir() else ()))
+    except CaseError:
+        return []
+    return nearest(text, component, symptom, corpus)
 
 
 def render(new: NewCase) -> int:
@@ -82,10 +98,20 @@ def render(new: NewCase) -> int:
     """
     write_text(new.path, new.text)
     print(new.path)
+    if new.neighbours:
+        say("nearest cases; if one is this bug, there is nothing to measure:")
+    for neighbour in new.neighbours:
+        case, shared = neighbour.case, ", ".join(neighbour.shared[:3])
+        why = f"{case.component}, {case.symptom}" + (f"; {shared}" if shared else "")
+        say(fit(f"  {case.id}  {case.title} ({why})", 4))
     placeholders = placeholders_in(new.text)
     for placeholder in placeholders:
         say(f"{new.path}:{placeholder.line}: {placeholder.text}")
     if placeholders:
         say(f"next: fill these lines in, with pt2bugs check --watch {new.path}")
-    say(f"then: pt2bugs run {new.id} --torch minors" if new.is_ready else f"then: pt2bugs check --fix {new.path}")
+    say(
+        f"then: pt2bugs run {new.id} --torch minors --bisect"
+        if new.is_ready
+        else f"then: pt2bugs check --fix {new.path}"
+    )
     return OK

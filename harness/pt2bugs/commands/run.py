@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from pt2bugs.bisect.search import Search, choose, takes_part
+from pt2bugs.case.cells import Cell, CellName
 from pt2bugs.case.model import Case
 from pt2bugs.case.observation import telling_line
-from pt2bugs.case.vocabulary import EXPECTED, Verdict
+from pt2bugs.case.vocabulary import EXPECTED, FAILURES, Outcome, Verdict
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say, warn
 from pt2bugs.commands.machines import machines
@@ -26,14 +28,17 @@ from pt2bugs.commands.selection import (
     run_options,
     shard_name,
 )
+from pt2bugs.curate.case_text import pinned_release
 from pt2bugs.engine.check import NOTHING_COMPILED
+from pt2bugs.envs.environment import Key
 from pt2bugs.envs.size import format_size
 from pt2bugs.errors import InputError
 from pt2bugs.files import append_text
 from pt2bugs.report.annotations import Measured, run_annotations, run_summary
 from pt2bugs.results.folder import results_folder
+from pt2bugs.results.history import State
 from pt2bugs.results.journal import Record
-from pt2bugs.results.matrix import NewestLines, Results
+from pt2bugs.results.matrix import NewestLines, Results, version_key
 from pt2bugs.run.plan import Target, Work, cost, line_of, owed
 from pt2bugs.run.runner import progress_of_cells
 from pt2bugs.run.shards import ShardName
@@ -52,6 +57,7 @@ EXAMPLES = (
         "pt2bugs run --torch 2.13.0 --capability default --threads 2 --results plain",
         "without vector instructions, with two threads; `pt2bugs diff results plain` says what differs",
     ),
+    ("pt2bugs run pytorch_172073 --torch minors --bisect", "a new case: the four or five releases that decide"),
     ("pt2bugs run --torch minors --shard 3/10", "the third of ten parts, for a CI machine"),
 )
 
@@ -71,6 +77,9 @@ class Options(MatrixOptions):
     )
     dry_run: bool = option(
         "--dry-run", default=False, help="say which cells and environments it would take, run nothing"
+    )
+    bisect: bool = option(
+        "--bisect", default=False, help="run only what decides where a new case fails: the ends, then halfway between"
     )
     json: bool = option("--json", default=False, help="print the lines of the selected cells as JSON")
     shard: ShardName | None = _ci(
@@ -98,7 +107,7 @@ def run(options: Options) -> int:
     planned = plan(options)
     if options.dry_run:
         return render_cost(options, planned)
-    measure(options, planned)
+    planned = measure(options, planned)
     return render(options, planned, query(planned))
 
 
@@ -134,6 +143,8 @@ def plan(options: Options) -> Planned:
         NothingSelected: the selection is empty.
     """
     matrix = plan_matrix(options)
+    if options.bisect and (options.rerun or options.dry_run or options.shard):
+        raise InputError("--bisect decides by what it has seen; leave out --rerun, --dry-run and --shard")
     if options.capability:
         matrix = _with_capability(matrix, options)
     meant = on_this_machine(_part(matrix, options), options.device, options.cluster)
@@ -149,17 +160,72 @@ def plan(options: Options) -> Planned:
     return planned
 
 
-def measure(options: Options, planned: Planned) -> None:
-    """Run the work into the journal, and derive the tables.
+def measure(options: Options, planned: Planned) -> Planned:
+    """Run the work into the journal, and derive the tables. Return what was meant, as far as it was asked for.
 
     Args:
         planned: the work. Where an environment fails, it says so afterwards.
     """
-    how = replace(run_options(options), capability=options.capability)
+    how, store = replace(run_options(options), capability=options.capability), open_store(options)
     newest = planned.newest
+    asked: list[Work] = []
     with machines(options, newest.lines()) as new_runner, progress_of_cells() as progress:
-        new_runner(planned.results, open_store(options), how, progress, newest.add).run(planned.work)
+        for work in _deciding(planned) if options.bisect else [planned.work]:
+            new_runner(planned.results, store, how, progress, newest.add).run(work)
+            asked += work
     planned.results.derive(newest)
+    if not options.bisect:
+        return planned
+    lines, run = newest.lines(), {(part.target.key, cell.key) for part in asked for cell in part.cells}
+    meant = [
+        Work(target, [cell for cell in part.cells if (target.key, cell.key) in run or line_of(lines, target, cell)])
+        for part in planned.meant
+        for target in [part.target]
+    ]
+    narrowed = replace(planned, meant=meant, work=asked)
+    say(f"--bisect: {planned.cells - narrowed.cells} cells between releases that answer alike were not run")
+    return narrowed
+
+
+def _deciding(planned: Planned) -> Iterator[list[Work]]:
+    """Yield what to run next: the ends, then halfway between one that fails and one that passes, until none is left.
+
+    A new case has no entries, so that any failure counts.
+    """
+    rows: dict[tuple[CellName, tuple[str, ...]], dict[str, tuple[Target, Cell]]] = {}
+    for part in planned.meant:
+        for cell in part.cells:
+            rows.setdefault((cell.key, part.target.key.extras), {})[part.target.key.torch] = part.target, cell
+    searches = {}
+    for row, places in rows.items():
+        pinned = {pinned_release(cell.case.dependencies) for _, cell in places.values()}
+        releases = sorted(places, key=version_key)
+        searches[row] = Search(releases, {release: release in pinned for release in releases})
+    while True:
+        lines = planned.newest.lines()
+        for row, search in searches.items():
+            for release, (target, cell) in rows[row].items():
+                if (record := line_of(lines, target, cell)) is not None:
+                    search.states[release] = _STATES.get(Outcome(record["outcome"]), State.UNKNOWN)
+        chosen = choose(searches.values(), at_once=2)
+        if not chosen:
+            # A bug that shows at neither end, nor on the release of the header, is looked for everywhere.
+            hidden = [search for search in searches.values() if State.BUG not in search.states.values()]
+            if all(search.thorough for search in hidden):
+                return
+            for search in hidden:
+                search.thorough = True
+            continue
+        work: dict[Key, Work] = {}
+        for row, search in searches.items():
+            for release in [release for release in chosen if takes_part(search, release)]:
+                target, cell = rows[row][release]
+                work.setdefault(target.key, Work(target, [])).cells.append(cell)
+                search.states[release] = State.UNKNOWN
+        yield list(work.values())
+
+
+_STATES = {Outcome.PASS: State.NO_BUG, **dict.fromkeys(FAILURES, State.BUG)}
 
 
 def query(planned: Planned) -> Answers:

@@ -127,6 +127,8 @@ def _pattern(seen: Observation) -> str:
     """Return a regular expression for the line of the message that tells most; numbers are left open."""
     if seen.outcome in (Outcome.CRASH, Outcome.TIMEOUT, Outcome.OOM):
         return ""
+    if told := _difference(seen.message):
+        return told
     lines = [line.strip() for line in seen.message.splitlines()]
     lines = [line for line in lines if line and not _BOILERPLATE.match(line)]
     if not lines:
@@ -134,6 +136,23 @@ def _pattern(seen: Observation) -> str:
     told = next((line for line in lines if re.search(r"\w(Error|Exception): .", line)), lines[0])
     told = re.sub(r"^(.*?\b\w+(Error|Exception): )+(?=.)", "", told)[:90].strip()
     return _NUMBER.sub(r"\\d+", re.escape(told)).replace(r"\ ", " ")
+
+
+_COUNTED = re.compile(r"(Mismatched elements: \d+ / \d+) \([\d.]+%\)\n(Greatest absolute difference: \S+) ")
+_SCALARS = re.compile(r"(?<=^Scalars are not (?:equal|close)!\n\n)Expected \S+ but got \S+(?=\.\n)")
+
+
+def _difference(message: str) -> str:
+    """Return a regular expression for the numbers of `assert_close`, whose words are those of any bug; else nothing."""
+    if match := _COUNTED.search(message):
+        count, greatest = match.groups()
+        told = rf"{re.escape(count)} \([\d.]+%\)\n{re.escape(greatest)} "
+    elif match := _SCALARS.search(message):
+        told = re.escape(match[0])
+    else:
+        return ""
+    # The last digits of a float depend on the machine.
+    return re.sub(r"(\\\.\d{4})\d+", r"\1\\d*", told).replace(r"\ ", " ")
 
 
 def entries_of(case: Case, records: Iterable[Record]) -> list[Entry]:

@@ -1,11 +1,14 @@
-"""Cases that may be one bug: the same symptom, broken and fixed in the same releases."""
+"""Cases that may be one bug: the same symptom, broken and fixed in the same releases; or, unmeasured, alike to read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pt2bugs.case.model import Case
+from pt2bugs.case.operators import operators
 from pt2bugs.results.history import History, State
 
 
@@ -65,3 +68,41 @@ def is_related(case: Case, other: Case) -> bool:
         other: another.
     """
     return bool({case.id, case.same_fix} & {other.id, other.same_fix} - {""})
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A case that is alike to read, with the operators that both call, rarest first."""
+
+    case: Case
+    shared: tuple[str, ...]
+
+
+def nearest(program: str, component: str, symptom: str, corpus: Sequence[Case], count: int = 3) -> list[Neighbour]:
+    """Return the cases nearest to a program that has not been measured: by operators, component and symptom.
+
+    An operator counts the more the fewer cases call it. All operators weigh as much as component and symptom together.
+
+    Args:
+        program: Python that can be parsed.
+        component: of the new case; may be empty.
+        symptom: of the new case; may be empty.
+        corpus: all cases.
+        count: of the cases to return.
+    """
+    called = {case.id: set(operators(case.path.read_text(encoding="utf-8"))) for case in corpus}
+    callers = Counter(operator for names in called.values() for operator in names)
+    own = set(operators(program))
+
+    def _weight(names: Iterable[str]) -> float:
+        return sum(math.log((len(corpus) + 1) / (callers[name] or 1)) for name in names)
+
+    def _likeness(case: Case) -> float:
+        names = called[case.id]
+        overlap = _weight(own & names) / (_weight(own | names) or 1.0)
+        return (case.component == component) + (case.symptom == symptom) + 2 * overlap
+
+    return [
+        Neighbour(case, tuple(sorted(own & called[case.id], key=lambda name: callers[name])))
+        for case in sorted(corpus, key=_likeness, reverse=True)[:count]
+    ]

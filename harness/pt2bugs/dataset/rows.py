@@ -14,7 +14,7 @@ from typing import Any
 
 from pt2bugs.case.corpus import roots_of
 from pt2bugs.case.model import Case
-from pt2bugs.dataset.operators import operators
+from pt2bugs.case.operators import operators
 from pt2bugs.isolate import fixes
 from pt2bugs.results.history import History, Life, State, seen_state
 from pt2bugs.results.journal import Record
