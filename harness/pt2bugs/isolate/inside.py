@@ -60,7 +60,7 @@ def run(request: Any) -> dict[str, Any]:
 
     folder = f"{os.path.dirname(torch.__file__)}/"  # noqa: PTH120
     unswapped = _swap(request["swap"], folder) if request["swap"] else []
-    with _traced(request["trace"], folder) if request["trace"] else contextlib.nullcontext():
+    with traced(request["trace"], folder) if request["trace"] else contextlib.nullcontext():
         seen, error = observe_check(request, _nothing)
     return {
         "observation": seen.as_dict(),
@@ -112,8 +112,13 @@ def _defaults() -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def _traced(path: str, folder: str) -> Iterator[None]:
-    """Write down each code object of torch that is executed, or that Dynamo goes through in its place."""
+def traced(path: str, folder: str) -> Iterator[None]:
+    """Write down each code object of torch that is executed, or that Dynamo goes through in its place.
+
+    Args:
+        path: the file that takes a line for each.
+        folder: that of torch, with a slash at its end.
+    """
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     met: dict[int, types.CodeType] = {}
     write, prefix = os.write, len(folder)
@@ -193,6 +198,56 @@ def _monitored(note: Callable[[types.CodeType], None], met: Mapping[int, types.C
 
 class SwapError(Exception):
     """A function that cannot be swapped in memory; as text it can be."""
+
+
+@contextlib.contextmanager
+def swapped(swaps: Sequence[FileSwap], folder: str) -> Iterator[list[tuple[str, int]]]:
+    """Swap functions in memory, yield file and line of what cannot be swapped, and take everything back at the end.
+
+    Args:
+        swaps: of each file that is changed.
+        folder: that of torch, with a slash at its end.
+    """
+    for swap in swaps:
+        with contextlib.suppress(Exception):
+            importlib.import_module(_module_name(swap["file"]))
+    gc.unfreeze()
+    wanted = {f"{folder}{swap['file']}" for swap in swaps}
+    functions = {
+        id(function): (function, function.__code__, function.__defaults__, function.__kwdefaults__)
+        for function in gc.get_objects()
+        if type(function) is types.FunctionType and function.__code__.co_filename in wanted
+    }
+    modules = [module for module in list(sys.modules.values()) if getattr(module, "__file__", None) in wanted]
+    classes = [
+        value
+        for module in modules
+        for value in vars(module).values()
+        if isinstance(value, type) and value.__module__ == module.__name__
+    ]
+    names = [(owner, dict(vars(owner))) for owner in (*modules, *classes)]
+    try:
+        yield _swap(swaps, folder)
+    finally:
+        gc.unfreeze()
+        for function, code, defaults, kwdefaults in functions.values():
+            function.__code__, function.__defaults__, function.__kwdefaults__ = code, defaults, kwdefaults
+        for owner, had in names:
+            _restore(owner, had)
+        for wrapper in gc.get_objects():
+            # By its type: a weak reference that is dead answers no question.
+            if type(wrapper) is _lru_cache_wrapper and id(getattr(wrapper, "__wrapped__", None)) in functions:
+                wrapper.cache_clear()
+        gc.freeze()
+
+
+def _restore(owner: Any, names: Mapping[str, Any]) -> None:
+    """Give a module or class the attributes that it had."""
+    for name, value in dict(vars(owner)).items():
+        if name not in names:
+            delattr(owner, name)
+        elif value is not names[name]:
+            setattr(owner, name, names[name])
 
 
 def _swap(swaps: Sequence[FileSwap], folder: str) -> list[tuple[str, int]]:

@@ -47,7 +47,7 @@ def _measured(compiled: Any, original: Any, tell: Callable[[str], None]) -> Any:
             eager = original(*eager_args, **eager_kwargs)
             torch.set_rng_state(before)
             exact_args, exact_kwargs = tree_map(_exact, given)
-            with _double_precision():
+            with double_precision():
                 exact = original(*exact_args, **exact_kwargs)
             tell(_compare(result, eager, exact))
         except Exception:
@@ -74,7 +74,7 @@ def _exact(value: Any) -> Any:
     return value.double() if value.is_floating_point() else value.cfloat().cdouble() if value.is_complex() else value
 
 
-def _double_precision() -> Any:
+def double_precision() -> Any:
     """Return a mode in which every operator computes in double precision, whatever its inputs have."""
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
@@ -111,14 +111,20 @@ def _compare(result: Any, eager: Any, exact: Any) -> str:
             return FAR
         if torch.equal(got, want) or torch.allclose(got, want, rtol=0, atol=0, equal_nan=True):
             continue
-        if not got.is_floating_point() or not _is_near(got.detach(), want.detach(), ideal.detach().double()):
+        if not got.is_floating_point() or not is_near(got.detach(), want.detach(), ideal.detach().double()):
             return FAR
         answer = NEAR
     return answer
 
 
-def _is_near(got: Any, want: Any, ideal: Any) -> bool:
-    """Return whether a result is about as near to the exact one as eager's is."""
+def is_near(got: Any, want: Any, ideal: Any) -> bool:
+    """Return whether a result is about as near to the exact one as eager's is.
+
+    Args:
+        got: The result.
+        want: That of eager.
+        ideal: That of eager in double precision.
+    """
     import torch
 
     eps = torch.finfo(got.dtype).eps

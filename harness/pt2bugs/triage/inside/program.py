@@ -86,7 +86,7 @@ def run(request: RedirectedRequest) -> RedirectedReport:
     handled = HandledExceptions(path) if redirect.get("backend") == NONE else None
     timer = SoftTimeout(request["timeout_s"])
     failure: BaseException | None = None
-    with _kept_stdout(wanted=request["stdout"]) as printed:
+    with kept_stdout(wanted=request["stdout"]) as printed:
         try:
             try:
                 timer.start()
@@ -155,8 +155,12 @@ def _provide_expecttest() -> None:
 
 
 @contextlib.contextmanager
-def _kept_stdout(*, wanted: bool) -> Iterator[list[str]]:
-    """Keep what is printed on standard output, by Python or by C, apart from the rest; bounded."""
+def kept_stdout(*, wanted: bool) -> Iterator[list[str]]:
+    """Keep what is printed on standard output, by Python or by C, apart from the rest; bounded.
+
+    Args:
+        wanted: Whether it is kept at all.
+    """
     printed: list[str] = []
     if not wanted:
         yield printed
