@@ -13,7 +13,13 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "harness" / "pt2bugs"
-TRAVELS = ("pt2bugs.engine.", "pt2bugs.triage.inside.", "pt2bugs.isolate.inside", "pt2bugs.repair.inside")
+TRAVELS = (
+    "pt2bugs.engine.",
+    "pt2bugs.triage.inside.",
+    "pt2bugs.isolate.inside",
+    "pt2bugs.repair.inside",
+    "pt2bugs.upgrade.inside.",
+)
 """Packages that run in the processes of an engine. They need nothing but the standard library: of a named interpreter
 only torch is asked for. What a request of kind ``call`` names is one of them."""
 
@@ -41,6 +47,7 @@ BELOW = {
         "files",
     },
     "isolate": {"case", "engine", "envs", "run", "errors", "files"},
+    "upgrade": {"case", "engine", "results", "run", "triage", "isolate", "match", "report", "errors", "files"},
     "cluster": {"case", "engine", "results", "envs", "run", "errors", "files"},
     "report": {"case", "results", "bisect", "run", "backends", "errors", "files"},
     "export": {"case", "results", "bisect", "report", "errors", "files"},
@@ -116,8 +123,11 @@ def test_the_page_says_what_runs_inside_an_environment() -> None:
     (told,) = re.findall(r"the half that runs inside every environment \((.*?)\)", ARCHITECTURE, re.DOTALL)
     names = {name.removeprefix("pt2bugs.").replace(".", "/") for name in INSIDE} - {"pt2bugs"}
     assert set(re.findall(r"`([\w/]+)`", told)) == {
-        next((room for room in ("case", "engine", "triage/inside") if name.startswith(f"{room}/")), name)
-        for name in names - {"triage"}
+        next(
+            (room for room in ("case", "engine", "triage/inside", "upgrade/inside") if name.startswith(f"{room}/")),
+            name,
+        )
+        for name in names - {"triage", "isolate", "upgrade"}
     }
 
 

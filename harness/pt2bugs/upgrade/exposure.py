@@ -1,0 +1,413 @@
+"""Which documented bugs concern a program: run it with and without each isolated fix, and see what changes."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.isolate.patched import CopyError, PatchedTorch
+from pt2bugs.isolate.trials import can_swap, executed, swaps_of
+from pt2bugs.isolate.units import PatchError, SourceFile, Unit, Wheels
+from pt2bugs.triage.inside.redirect import NONE
+from pt2bugs.upgrade.recorded import Call, Recorded, Recorder, prints_alike
+
+LEVELS = ("bites", "differs", "same", "not-executed", "unknown")
+"""From what concerns the program most to what cannot be said."""
+REPEATABLE = {"config": {"torch._inductor.config.fallback_random": True}}
+"""Redirection of every run: compiled code draws the random numbers of eager, so that both can be compared."""
+EAGER = {"backend": NONE}
+EXECUTED = "was executed"
+_FRAME = re.compile(r"torch/(?P<file>\S+\.py):(?P<line>\d+) ")
+Isolation = Mapping[str, Any]
+"""As `results/fixes` has it."""
+
+
+@dataclass(frozen=True)
+class Exposed:
+    """One documented bug and the program.
+
+    `where` is a place in the program, `what` a sentence, `units` the functions of the fix.
+    """
+
+    case: str
+    level: str
+    where: str = ""
+    what: str = ""
+    units: tuple[str, ...] = ()
+    direction: str = "fixed"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as ``--json`` prints it."""
+        return {
+            "case": self.case,
+            "level": self.level,
+            "where": self.where,
+            "what": self.what,
+            "units": list(self.units),
+            "direction": self.direction,
+        }
+
+
+@dataclass
+class Exposure:
+    """What is known of a program on one release. `covered` are sentences on what ran, and what did not."""
+
+    torch: str
+    covered: list[str] = field(default_factory=list)
+    bugs: list[Exposed] = field(default_factory=list)
+    plain: Recorded | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as ``--json`` prints it."""
+        return {"torch": self.torch, "covered": self.covered, "bugs": [bug.as_dict() for bug in self.bugs]}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """An isolated fix that is asked about. `wheels` are the release and the one with the fix, made when needed."""
+
+    isolation: Isolation
+    wheels: Callable[[], Wheels]
+
+    @property
+    def case(self) -> str:
+        """The id of its case."""
+        return str(self.isolation["case"])
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Its functions, as text."""
+        return tuple(f"{unit['file']}: {unit['qualname']}".removesuffix(": ") for unit in self.isolation["units"])
+
+    def is_same(self, other: Asked) -> bool:
+        """Return whether both ask about the same change: checks and backends of one case share it.
+
+        Args:
+            other: another fix.
+        """
+        names = ("case", "bad", "good", "units")
+        return all(self.isolation[name] == other.isolation[name] for name in names)
+
+    def exposed(self, level: str, what: str = "", where: str = "") -> Exposed:
+        """Return an answer.
+
+        Args:
+            level: one of `LEVELS`.
+            what: a sentence.
+            where: a place in the program.
+        """
+        return Exposed(self.case, level, where, what, self.units, str(self.isolation["direction"]))
+
+
+class CannotSwapError(Exception):
+    """A fix that cannot be put into this release, with the reason."""
+
+
+class Exposer:
+    """Runs a program in one release with and without fixes.
+
+    Args:
+        recorder: the program in that release.
+        torch: the torch folder there.
+        copy: makes a copy of it whose text can be changed, for fixes that memory cannot take.
+        with_text: returns the recorder of a program in such a copy.
+        say: told of every step.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        torch: Path,
+        copy: Callable[[], PatchedTorch],
+        with_text: Callable[[PatchedTorch], Recorder],
+        say: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._recorder, self._torch, self._copy, self._with_text, self._say = recorder, torch, copy, with_text, say
+        self._sources: dict[str, SourceFile | None] = {}
+        self._eager: Recorded | None = None
+        self._unstable: frozenset[str] = frozenset()
+        self.ran: set[tuple[str, int]] = set()
+
+    def run(self, release: str, asked: Sequence[Asked]) -> Exposure:
+        """Return the exposure of the program.
+
+        Args:
+            release: the version of torch.
+            asked: the fixes.
+
+        Raises:
+            EngineError: the interpreter does not start.
+        """
+        trace = self._recorder.scratch / "trace"
+        self._say(f"torch {release}: the program as it is, its calls traced")
+        traced = self._recorder.record(trace=trace, compare=True, redirect=REPEATABLE)
+        self.ran = executed(trace)
+        trace.unlink(missing_ok=True)
+        result = Exposure(release, plain=traced)
+        reached = [fix for fix in asked if self._reaches(fix)]
+        if reached:
+            self._say(f"torch {release}: the program as it is, again")
+            plain = self._recorder.record(compare=True, redirect=REPEATABLE)
+            if plain.different_in(traced):
+                # Tracing may change what the compiler does: two runs without it tell what differs by itself.
+                traced, plain = plain, self._recorder.record(compare=True, redirect=REPEATABLE)
+            self._unstable = frozenset(plain.different_in(traced))
+            result.plain = plain
+        result.covered = list(self._covered(result.plain or traced, len(asked), len(reached)))
+        for fix in asked:
+            if fix not in reached:
+                result.bugs.append(fix.exposed("not-executed"))
+                continue
+            self._say(f"torch {release}: with the fix of {fix.case}")
+            result.bugs.append(self._ask(fix, result.plain or traced))
+        return result
+
+    def _covered(self, plain: Recorded, asked: int, reached: int) -> Iterable[str]:
+        graphs = len(plain.artifacts.get("graphs", ()))
+        calls = len(plain.calls)
+        yield f"the program ran on the CPU: {plain.ending}" if not plain.passed else "the program ran on the CPU"
+        yield f"{graphs} graph{'' if graphs == 1 else 's'} compiled, {calls} of their calls compared with eager"
+        if plain.problems:
+            yield f"not compared with eager: {plain.problems[0]}" + (
+                f" (and {len(plain.problems) - 1} more)" if len(plain.problems) > 1 else ""
+            )
+        if self._unstable:
+            yield f"differs from run to run, and proves nothing: {', '.join(sorted(self._unstable))}"
+        yield f"{asked} isolated fixes asked, {reached} of them change a function that ran"
+
+    # --- what ran ------------------------------------------------------------------------------------------
+
+    def _source(self, file: str) -> SourceFile | None:
+        if file not in self._sources:
+            try:
+                self._sources[file] = SourceFile((self._torch / file).read_text(encoding="utf-8"))
+            except (OSError, PatchError):
+                self._sources[file] = None
+        return self._sources[file]
+
+    def _reaches(self, fix: Asked) -> bool:
+        """Return whether the program executes what the fix changes; what cannot be traced counts as executed."""
+        functions = False
+        for unit in fix.isolation["units"]:
+            source = self._source(unit["file"])
+            item = source.by_key.get((unit["kind"], unit["qualname"], 1)) if source else None
+            if unit["kind"] != "function" or item is None:
+                continue
+            functions = True
+            if any(file == unit["file"] and item.start <= line < item.end for file, line in self.ran):
+                return True
+        return not functions
+
+    def without_fix(self, case: str, frames: Sequence[str]) -> Exposed:
+        """Return what can be said of a bug that no fix is isolated for: whether the function that fails ran.
+
+        Args:
+            case: its id.
+            frames: torch's frames of its failure in this release, the innermost first.
+        """
+        for frame in frames:
+            match = _FRAME.match(frame)
+            source = self._source(match["file"]) if match else None
+            item = source.item_at(int(match["line"])) if match and source else None
+            if match and item is not None and item.key[0] == "function":
+                ran = any(file == match["file"] and item.start <= line < item.end for file, line in self.ran)
+                word = EXECUTED if ran else "was not executed"
+                what = f"no fix is isolated; the function that fails, {match['file']}: {item.key[1]}, {word}"
+                return Exposed(case, "unknown", what=what)
+        return Exposed(case, "unknown", what="no fix is isolated, and its failure names no function")
+
+    # --- with the fix --------------------------------------------------------------------------------------
+
+    def _ask(self, fix: Asked, plain: Recorded) -> Exposed:
+        try:
+            wheels = fix.wheels()
+            selection = selected(wheels, fix.isolation)
+            if all(can_swap(wheels, unit) for unit in selection):
+                fixed, back = self._in_memory(wheels, selection, plain)
+            else:
+                fixed, back = self._as_text(wheels, selection), plain
+        except (CannotSwapError, PatchError, CopyError) as error:
+            return fix.exposed("unknown", str(error))
+        return self._judge(fix, plain, fixed, back)
+
+    def _in_memory(
+        self, wheels: Wheels, selection: Mapping[Unit, frozenset[int] | None], plain: Recorded
+    ) -> tuple[Recorded, Recorded]:
+        """Return the run with the fix, and one with the fix taken back, which is made where something differs."""
+        folder = self._recorder.scratch / "swap"
+        folder.mkdir(exist_ok=True)
+        swaps, _ = swaps_of(wheels, selection, folder)
+        fixed = self._recorder.record(swap=swaps, compare=True, redirect=REPEATABLE)
+        if fixed.unswapped:
+            named = ", ".join(sorted({file for file, _ in fixed.unswapped}))
+            raise CannotSwapError(f"its functions cannot be put into the loaded {named}")
+        if not self._different(plain, fixed):
+            return fixed, plain
+        return fixed, self._recorder.record(swap=swaps, swap_back=True, compare=True, redirect=REPEATABLE)
+
+    def _as_text(self, wheels: Wheels, selection: Mapping[Unit, frozenset[int] | None]) -> Recorded:
+        """Return the run in a copy of torch with other text."""
+        copy = self._copy()
+        copy.patch(wheels.mixed(selection))
+        with contextlib.closing(self._with_text(copy)) as recorder:
+            return recorder.record(compare=True, redirect=REPEATABLE)
+
+    def _different(self, plain: Recorded, other: Recorded) -> list[str]:
+        return [name for name in plain.different_in(other) if name not in self._unstable]
+
+    def _judge(self, fix: Asked, plain: Recorded, fixed: Recorded, back: Recorded) -> Exposed:
+        differs = self._different(plain, fixed)
+        if not differs:
+            return fix.exposed("same", "the compiler makes the same of the program with and without it")
+        if taken_back := self._different(plain, back):
+            return fix.exposed("unknown", f"taken back, it leaves other {', '.join(taken_back)}")
+        eager = self._eager = self._eager or self._recorder.record(redirect=EAGER)
+        return judge(fix, plain, fixed, eager, differs)
+
+
+def selected(wheels: Wheels, isolation: Isolation) -> dict[Unit, frozenset[int] | None]:
+    """Return the units of an isolation as they are between two releases, with the hunks that it was minimized to.
+
+    Args:
+        wheels: the two releases.
+        isolation: of `results/fixes`.
+
+    Raises:
+        CannotSwapError: a unit does not differ between the two.
+    """
+    selection: dict[Unit, frozenset[int] | None] = {}
+    for told in isolation["units"]:
+        name = (told["qualname"], told["kind"])
+        fitting = [unit for unit in wheels.units(told["file"]) if (unit.qualname, unit.kind) == name]
+        if not fitting:
+            raise CannotSwapError(f"torch/{told['file']}: {told['qualname']} is the same in both releases")
+        hunks = told.get("hunks")
+        selection[fitting[0]] = frozenset(hunks) if hunks is not None else None
+    return selection
+
+
+def same_text(isolation: Isolation, torch: Path, isolated_in: Path) -> bool:
+    """Return whether the units of a fix have the same old text in two releases.
+
+    Args:
+        isolation: of `results/fixes`.
+        torch: the torch folder of the one.
+        isolated_in: that of the release where the fix was isolated.
+    """
+    for told in isolation["units"]:
+        texts = []
+        for folder in (torch, isolated_in):
+            path = folder / told["file"]
+            if not told["file"].endswith(".py"):
+                texts.append(path.read_text(encoding="utf-8") if path.is_file() else "")
+                continue
+            try:
+                source = SourceFile(path.read_text(encoding="utf-8"))
+            except (OSError, PatchError):
+                return False
+            item = source.by_key.get((told["kind"], told["qualname"], 1))
+            start, end = source.span(item) if item else (1, 1)
+            texts.append("".join(source.lines[start - 1 : end - 1]))
+        if texts[0] != texts[1]:
+            return False
+    return True
+
+
+def judge(fix: Asked, plain: Recorded, fixed: Recorded, eager: Recorded, differs: Sequence[str]) -> Exposed:
+    """Return what a fix means for a program that the compiler takes otherwise with it.
+
+    It bites where eager differs from the program as it is, and not from the program with the fix.
+
+    Args:
+        fix: the fix.
+        plain: the program as it is.
+        fixed: the program with the fix.
+        eager: the program without the compiler.
+        differs: the aspects in which the first two differ.
+    """
+    with_fix = "with the fix it does not"
+    if fixed.seen.outcome is Outcome.ERROR:
+        return fix.exposed("unknown", f"the program could not be run with the fix: {fixed.seen.message}")
+    if not fixed.fails_like(plain) and not fixed.passed:
+        if plain.passed and eager.failure is not None:
+            return fix.exposed("bites", f"eager fails ({eager.ending}); compiled it does not, with the fix it does")
+        return fix.exposed("unknown", f"with the fix the program fails otherwise: {fixed.ending}")
+    if plain.failure is not None and fixed.passed and eager.passed:
+        where = failing_line(plain)
+        return fix.exposed("bites", f"it fails: {plain.ending}; {with_fix}", where)
+    mended = mended_calls(plain.calls, fixed.calls)
+    if mended:
+        call = mended[0]
+        what, how, size = call.differences[0]
+        much = f" by up to {size:.3g}" if size is not None else ""
+        more = f", and {len(mended) - 1} more calls" if len(mended) > 1 else ""
+        return fix.exposed("bites", f"{told(what, how)}{much}{more}; {with_fix}", call.place)
+    if plain.passed and fixed.passed and eager.passed and mends_text(plain.stdout, fixed.stdout, eager.stdout):
+        pairs = zip(plain.stdout.splitlines(), eager.stdout.splitlines(), strict=False)
+        line = next((ours for ours, theirs in pairs if not prints_alike(ours, theirs)), "")
+        return fix.exposed("bites", f"prints another text than eager ({line.strip()[:80]}); {with_fix}")
+    return fix.exposed("differs", f"other {', '.join(differs)}", changed_place(plain, fixed))
+
+
+def mends_text(plain: str, fixed: str, eager: str) -> bool:
+    """Return whether what is printed differs from eager's without a fix, and does not with it.
+
+    Args:
+        plain: printed by the program as it is.
+        fixed: with the fix.
+        eager: without the compiler.
+    """
+    return prints_alike(fixed, eager) and not prints_alike(plain, eager)
+
+
+def told(what: str, how: str) -> str:
+    """Return a difference as part of a sentence.
+
+    Args:
+        what: differs.
+        how: it differs.
+    """
+    return how if what == "call" else f"{what}: other values than eager" if how == "values" else f"{what}: {how}"
+
+
+def failing_line(recorded: Recorded) -> str:
+    """Return the innermost line of the program that its failure went through.
+
+    Args:
+        recorded: a run that failed.
+    """
+    return f"line {recorded.lines[-1]}" if recorded.lines else ""
+
+
+def mended_calls(plain: Sequence[Call], fixed: Sequence[Call]) -> list[Call]:
+    """Return the calls that differ from eager without the fix, and do not with it.
+
+    Where both runs have other calls, only a run in which no call differs any more mends them.
+
+    Args:
+        plain: calls of the program as it is.
+        fixed: those with the fix.
+    """
+    wrong = [call for call in plain if call.differences]
+    left = {(call.graph, call.number): call for call in fixed}
+    if {(call.graph, call.number) for call in plain} == left.keys():
+        return [call for call in wrong if not left[call.graph, call.number].differences]
+    return wrong if fixed and not any(call.differences for call in fixed) else []
+
+
+def changed_place(plain: Recorded, fixed: Recorded) -> str:
+    """Return the place of the first compared call whose results changed; empty if there is none.
+
+    Args:
+        plain: the program as it is.
+        fixed: the program with the fix.
+    """
+    for ours, theirs in zip(plain.calls, fixed.calls, strict=False):
+        if ours.digest != theirs.digest:
+            return ours.place
+    return ""

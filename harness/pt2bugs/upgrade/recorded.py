@@ -1,0 +1,289 @@
+"""A user's program recorded: run once in an interpreter, with everything that the compiler made of it."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pt2bugs.case.failure import Failure, Level
+from pt2bugs.case.observation import Observation
+from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.engine.client import Engine, EngineError, EngineSettings, Worker
+from pt2bugs.engine.normalize import Normalizer
+from pt2bugs.engine.protocol import Limits
+from pt2bugs.run.measurement import observe_exit
+from pt2bugs.upgrade.inside.recording import ARTIFACTS, FUNCTION
+
+TRACE_FACTOR = 3
+"""How much longer a program may take while its calls are traced."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A compared call of a compiled graph. A difference is what differs, how, and by how much at most."""
+
+    graph: int
+    number: int
+    place: str
+    differences: tuple[tuple[str, str, float | None], ...]
+    digest: str
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What one run of a program showed.
+
+    `artifacts` are texts by kind, in order; `calls` what was compared with eager; `problems` why something was not;
+    `breaks` reason, file and line; `compiled` an entry of the compiler's own metrics for each frame.
+    """
+
+    seen: Observation
+    text: str = ""
+    stdout: str = ""
+    lines: tuple[int, ...] = ()
+    unswapped: tuple[tuple[str, int], ...] = ()
+    artifacts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    calls: tuple[Call, ...] = ()
+    problems: tuple[str, ...] = ()
+    breaks: tuple[tuple[str, str, int], ...] = ()
+    compiled: tuple[Mapping[str, Any], ...] = ()
+    device_mb: float | None = None
+    seconds: float = 0.0
+
+    @property
+    def passed(self) -> bool:
+        """True if the program ended well."""
+        return self.seen.outcome is Outcome.PASS
+
+    @property
+    def failure(self) -> Failure | None:
+        """Its failure; None if it ended well or could not say."""
+        return Failure.of(self.seen)
+
+    @property
+    def ending(self) -> str:
+        """How it ended, in a line."""
+        return self.seen.summary
+
+    def fails_like(self, other: Recorded) -> bool:
+        """Return whether both end alike: well, or in the same failure.
+
+        Args:
+            other: another run.
+        """
+        if self.failure is None or other.failure is None:
+            return self.seen.outcome is other.seen.outcome
+        return self.failure.same(other.failure, Level.MESSAGE)
+
+    @property
+    def mismatches(self) -> tuple[Call, ...]:
+        """The calls in which a compiled graph differs from eager."""
+        return tuple(call for call in self.calls if call.differences)
+
+    @cached_property
+    def aspects(self) -> Mapping[str, Any]:
+        """What two runs are compared by: texts by kind, results of calls, the ending and what was printed."""
+        return {
+            **{kind: self.artifacts.get(kind, ()) for kind in dict.fromkeys(ARTIFACTS.values())},
+            "outputs": tuple((call.graph, call.number, call.digest) for call in self.calls),
+            "printed text": self.stdout,
+            "outcome": (str(self.seen.outcome), self.seen.error_type, self.seen.message),
+        }
+
+    def different_in(self, other: Recorded) -> list[str]:
+        """Return the names of aspects in which two runs differ.
+
+        Args:
+            other: another run.
+        """
+        return [name for name, value in self.aspects.items() if value != other.aspects[name]]
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """Return the fields of `Recorded` that a record holds; of a crashed run its last line may be torn.
+
+    Args:
+        path: as `inside.recording` wrote it.
+    """
+    artifacts: dict[str, list[str]] = {}
+    fields: dict[str, Any] = {"calls": [], "problems": [], "compiled": [], "breaks": [], "device_mb": None}
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else ():
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            continue
+        kind = entry.pop("kind", "")
+        if kind == "artifact":
+            artifacts.setdefault(ARTIFACTS[entry["name"]], []).append(comparable(entry["text"]))
+        elif kind == "call":
+            told = tuple((what, how, size) for what, how, size in entry["differences"])
+            fields["calls"].append(Call(entry["graph"], entry["call"], entry["place"], told, entry["digest"]))
+        elif kind == "not compared":
+            fields["problems"].append(entry["reason"])
+        elif kind == "compiled":
+            fields["compiled"].append(entry)
+        elif kind == "breaks":
+            fields["breaks"] = [tuple(told) for told in entry["breaks"]]
+        elif kind == "device memory":
+            fields["device_mb"] = entry["mb"]
+    fields["artifacts"] = {kind: tuple(texts) for kind, texts in artifacts.items()}
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
+
+
+_COMMENT = re.compile(r"(?:^|(?<=\s))(?:#|//) .*$|^Guard latency = .*$", re.MULTILINE)
+_FOLDER = re.compile(r"(?:/[\w.+@-]+)+/(?=[\w<])")
+_ADDRESS = re.compile(r"0x[0-9a-f]{6,16}|\b\d{9,}\b")
+_HASH = re.compile(r"\bc[a-z2-7]{50,52}\b|\b[0-9a-f]{32,64}\b")
+
+
+def comparable(text: str) -> str:
+    """Return a text of the compiler without what differs from process to process: comments, times, folders, addresses.
+
+    Args:
+        text: a graph, generated code or guards.
+    """
+    for pattern, word in ((_COMMENT, ""), (_FOLDER, ""), (_ADDRESS, "N"), (_HASH, "H")):
+        text = pattern.sub(word, text)
+    return "\n".join(line.rstrip() for line in text.splitlines() if line.strip())
+
+
+class Recorder:
+    """One interpreter in which a program is recorded.
+
+    Args:
+        python: the interpreter.
+        program: the file.
+        argv: its arguments.
+        timeout_s: of one run.
+        settings: further ones of the engine.
+    """
+
+    def __init__(
+        self, python: Path, program: Path, argv: Sequence[str] = (), timeout_s: float = 600.0, **settings: Any
+    ) -> None:
+        self.program, self._argv, self.timeout_s = program.resolve(), list(argv), timeout_s
+        targets = (("cpu", "inductor"),)
+        self._engine = Engine(EngineSettings(python=python, targets=targets, **settings))
+        self._worker: Worker | None = None
+        self._folder = tempfile.TemporaryDirectory(prefix="pt2bugs-upgrade-")
+        self.scratch = Path(self._folder.name)
+        self.runs = 0
+        self.seconds = 0.0
+
+    def start(self) -> str:
+        """Import torch there, and return its version.
+
+        Raises:
+            EngineError: that does not work.
+        """
+        self._engine.start()
+        self._worker = self._worker or self._engine.open()
+        return self._engine.facts.torch
+
+    @property
+    def removed(self) -> tuple[str, ...]:
+        """Names of the variables that are kept from the program."""
+        return self._engine.removed
+
+    def close(self) -> None:
+        """End its processes, and remove what they wrote."""
+        if self._worker is not None:
+            self._worker.close()
+            self._worker = None
+        self._engine.close()
+        self._folder.cleanup()
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def record(
+        self,
+        *,
+        trace: Path | None = None,
+        swap: Sequence[Mapping[str, Any]] = (),
+        swap_back: bool = False,
+        compare: bool = False,
+        redirect: Mapping[str, Any] | None = None,
+    ) -> Recorded:
+        """Run the program once.
+
+        Args:
+            trace: takes a line for each code object of torch that is executed.
+            swap: functions that are swapped in memory, as `isolate.inside.FileSwap`.
+            swap_back: whether they are taken back before the program runs.
+            compare: whether calls of compiled graphs are compared with eager.
+            redirect: see `triage.inside.redirect.install`.
+
+        Raises:
+            EngineError: the interpreter does not start.
+        """
+        self.start()
+        self.runs += 1
+        path = self.scratch / f"record-{self.runs}"
+        timeout_s = self.timeout_s * (TRACE_FACTOR if trace else 1)
+        request: Any = {
+            "kind": "call",
+            "function": FUNCTION,
+            "path": str(self.program),
+            "device": "cpu",
+            "threads": self._engine.settings.threads,
+            "timeout_s": timeout_s,
+            "argv": self._argv,
+            "record": str(path),
+            "trace": str(trace) if trace else "",
+            "swap": list(swap),
+            "swap_back": swap_back,
+            "compare": compare,
+            "redirect": dict(redirect or {}),
+        }
+        if self._worker is None:
+            raise EngineError("the recorder was closed")
+        ended = self._worker.run(request, Limits(timeout_s, None))
+        self.seconds += ended.duration_s
+        seen, text = observe_exit(ended, timeout_s, 0)
+        normalizer = Normalizer(self._engine.facts.paths)
+        seen.present(lambda value: normalizer.hide(value, case=self.program))
+        report = ended.frames.get("report") or {}
+        told = read_record(path)
+        path.unlink(missing_ok=True)
+        return Recorded(
+            seen,
+            normalizer.hide(text, case=self.program),
+            normalizer.hide(str(report.get("stdout", "")), case=self.program),
+            tuple(report.get("lines", ())),
+            tuple((file, line) for file, line in report.get("unswapped", ())),
+            seconds=ended.duration_s,
+            **told,
+        )
+
+
+_NUMBER = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?")
+
+
+def prints_alike(text: str, other: str, tolerance: float = 1e-3) -> bool:
+    """Return whether two texts are the same but for rounding of the numbers in them.
+
+    Args:
+        text: that was printed.
+        other: that was printed.
+        tolerance: relative, of each number that has a decimal point.
+    """
+    if _NUMBER.sub("N", text) != _NUMBER.sub("N", other):
+        return False
+    for left, right in zip(_NUMBER.findall(text), _NUMBER.findall(other), strict=True):
+        if left == right:
+            continue
+        if left.lstrip("+-").isdigit() or right.lstrip("+-").isdigit():
+            return False
+        if abs(float(left) - float(right)) > tolerance * max(abs(float(left)), abs(float(right)), 1e-3):
+            return False
+    return True
