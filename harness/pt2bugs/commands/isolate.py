@@ -138,11 +138,13 @@ def select(options: Options) -> Selected:
         options: of the command.
 
     Raises:
-        InputError: cases and scripts together.
+        InputError: cases and scripts together, or a script without releases.
     """
     scripts = [word for word in options.patterns if _is_script(word)]
     if scripts and len(scripts) < len(options.patterns):
         raise InputError("name cases or one script, not both")
+    if scripts and not (options.since and options.until):
+        raise InputError(f"{scripts[0]}: of a script the releases are not known: name them with --from and --to")
     corpus, cases = (load_corpus(corpus_roots(options.cases)), []) if scripts else select_cases(options)
     histories = Histories.load(open_results(options.results), corpus, warn, options.python)
     return Selected(corpus, cases, scripts, histories)
@@ -178,8 +180,6 @@ def plan(options: Options, selected: Selected, folder: Path) -> list[Question]:
 
 def _of_script(options: Options, word: str, folder: Path) -> Question:
     """Return the question of a script: it runs as a whole, as `python FILE` does."""
-    if not options.since or not options.until:
-        raise InputError(f"{word}: of a script the releases are not known: name them with --from and --to")
     bad, good = _sides(options)
     path = folder / f"{Path(word).stem}.py"
     path.write_text(_PROGRAM.format(path=str(Path(word).resolve())))
