@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
 
+from pt2bugs.isolate import fixes
 from pt2bugs.results.journal import JournalWriter
 from seeded import BLOCKED, BUG, write_backend_lines, write_case, write_journal
 
@@ -20,6 +21,14 @@ ROWS = {
 BACKEND_ROWS = ("pytorch_1", "pytorch_2", "pytorch_3", "pytorch_4", "hostile")
 BACKENDS = {"eager": "....F", "aot_eager": "B...F", "mine": "BF..F", "odd<b>&": "s...."}
 HOSTILE = "</pre></script><script>window.pwned = 1</script><img src=x onerror='pwned=1'>\"&amp;"
+_QUESTION: dict[str, Any] = {"check": "test_sum", "device": "cpu", "backend": "inductor", "direction": "fixed"}
+_UNIT = {"file": "_decomp/decompositions.py", "qualname": "embedding", "kind": "function"}
+ISOLATIONS: list[dict[str, Any]] = [
+    {**_QUESTION, "case": "pytorch_1", "bad": "2.9.1", "good": "2.10.0", "evidence": "proved", "units": [_UNIT]},
+    {**_QUESTION, "case": "pytorch_3", "bad": "2.10.0", "good": "2.13.0", "evidence": "swap", "units": [_UNIT]},
+    {**_QUESTION, "case": "hostile", "bad": "2.9.1", "good": "2.13.0", "evidence": "executed", "units": []}
+    | {"reason": HOSTILE},
+]
 HOSTILE_ISSUE = "https://example.org/'><script>window.pwned=1</script>"
 
 
@@ -44,6 +53,7 @@ def write_project(folder: Path) -> None:
     for name, seen in BACKENDS.items():
         extras = ("mine==1.0",) if name == "mine" else ()
         write_backend_lines(folder, folder / "cases", name, dict(zip(BACKEND_ROWS, seen, strict=True)), *extras)
+    fixes.save(folder / "results", ISOLATIONS)
 
 
 def folder_options(folder: Path) -> list[str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from known_bugs import UNSUPPORTED, write_known_bugs
 from pt2bugs.cli import main
+from pt2bugs.isolate import fixes
 
 KNOWN = (
     'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\n    f(x)\n'
@@ -54,6 +55,17 @@ def test_the_answer(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "uv run cases/dynamo/pytorch_1.py",
     ):
         assert text in out
+
+
+def test_the_change_that_fixed_it_is_named(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    unit = {"file": "_dynamo/variables/torch.py", "qualname": "frobnicate", "kind": "function"}
+    question = {"case": "pytorch_1", "check": "test_it", "device": "cpu", "backend": "inductor", "direction": "fixed"}
+    isolation = {**question, "bad": "2.9.1", "good": "2.10.0", "evidence": "patch", "units": [unit]}
+    fixes.save(corpus / "results", [isolation, {**isolation, "check": "test_other", "evidence": "swap"}])
+    (corpus / "log.txt").write_text(KNOWN)
+    main(["match", "log.txt"])
+    told = "; fixed in 2.10.0 by a change of _dynamo/variables/torch.py: frobnicate (patch)\n"
+    assert told in capsys.readouterr().out
 
 
 def test_json(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:

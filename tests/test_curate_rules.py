@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from pt2bugs.case.header import parse_case
 from pt2bugs.case.model import Case
+from pt2bugs.cli import main
 from pt2bugs.curate.rules import (
     RULES,
     Prober,
@@ -220,6 +222,26 @@ def test_the_pull_request_of_an_unmeasured_case_is_its_fix(tmp_path: Path) -> No
     path.write_text(case_text(program, devices=["cuda"], symptom="wrong-result"))
     finding = check_header(parse_case(path))
     assert "the docstring names PR 22: give its address as fix" in finding.message
+
+
+@pytest.mark.parametrize("named", [False, True, None])
+def test_a_pull_request_that_names_another_file_is_looked_at_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], named: bool | None
+) -> None:
+    address = "https://github.com/pytorch/pytorch/pull/22"
+    write(tmp_path, bugs=[BUG], fix=address)
+    unit = {"file": "_inductor/lowering.py", "qualname": "embedding", "kind": "function"}
+    isolation = {
+        "case": "pytorch_1", "check": "test_double", "device": "cpu", "backend": "inductor", "bad": "2.9.1",
+        "good": "2.10.0", "direction": "fixed", "evidence": "proved", "units": [unit], "pull_request": address,
+        "named_in_pull_request": named,
+    }  # fmt: skip
+    (tmp_path / "results" / "fixes").mkdir(parents=True)
+    text = json.dumps({"schema": 1, "isolations": [isolation]})
+    (tmp_path / "results" / "fixes" / "pytorch_1.json").write_text(text)
+    main(["check", "--no-run", "--cases", str(tmp_path), "--results", str(tmp_path / "results")])
+    said = f"_inductor/lowering.py: embedding (proved), and the thread of {address} names none of it"
+    assert (said in capsys.readouterr().err) is (named is False)
 
 
 def test_compiles_and_duration(tmp_path: Path) -> None:

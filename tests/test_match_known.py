@@ -9,7 +9,7 @@ from known_bugs import BACKEND_FAILED, INTERNAL, UNSUPPORTED, write_known_bugs
 from pt2bugs.case.corpus import brought, load_cases
 from pt2bugs.case.patterns import search
 from pt2bugs.match.known import IDENTITY, SIMILAR, KnownBugs, Match, _is_in
-from pt2bugs.match.wording import any_numbers, is_mistake, is_ordinary, ordinary_messages, words_of
+from pt2bugs.match.wording import any_numbers, any_program, is_mistake, is_ordinary, ordinary_messages, words_of
 from pt2bugs.results.journal import journal_files, read_journal
 from pt2bugs.results.matrix import Results
 
@@ -225,3 +225,23 @@ def test_each_ordinary_message_is_earned_by_a_case(kind: str) -> None:
         assert entry["cases"]
         for case in entry["cases"]:
             assert any(search(pattern, entry["says"]) for pattern in patterns[case]), (case, entry["says"])
+
+
+def test_a_documented_first_line_is_at_least_similar(known: KnownBugs) -> None:
+    """Whatever stands below it, and in whatever words the type is printed."""
+    line = "call torch._frobnicate_left_aligned_mask returned a bool"
+    other = " ".join(f"unrelated{number} words of another program" for number in range(40))
+    assert kinds(known, traceback(f"WrappedError: {line}\n{other}")) == {"pytorch_1": SIMILAR}
+
+
+def test_names_and_sizes_of_the_case_are_no_part_of_what_is_recognized() -> None:
+    stack = r"(?s)Guard failed.*mode_stack_at\(0\)\.count == \d{1,2}"
+    assert any_program(stack, frozenset({"count", "s"})) == r"(?s)Guard failed.*mode_stack_at\(\d+\)\.\w+ == \d{1,2}"
+    assert any_program(r"stride: \(1, 2\) vs", frozenset()) == r"stride: \(\d+, \d+\) vs"
+
+
+def test_a_bug_that_is_fixed_is_no_answer_for_what_is_merely_like_it(known: KnownBugs) -> None:
+    end = f"{UNSUPPORTED}: call torch._frobnicate_other_mask returned a bool"
+    frames = ("torch/_dynamo/variables/torch.py:1 call_function", "torch/_dynamo/exc.py:2 unimplemented")
+    assert kinds(known, traceback(end, *frames), "2.9.1") == {"pytorch_1": SIMILAR}
+    assert kinds(known, traceback(end, *frames), "2.11.0") == {}

@@ -36,7 +36,7 @@ def pages(project: Path) -> dict[str, Element]:
 
 def test_a_page_per_case(pages: dict[str, Element]) -> None:
     names = {f"case/{name}.html" for name in (*ROWS, "pytorch_9", "hostile")}
-    tops = {"index.html", "compare.html", "trends.html", "data.html", "backends.html"}
+    tops = {"index.html", "compare.html", "trends.html", "data.html", "fixes.html", "backends.html"}
     parts = {"component/dynamo.html", "component/inductor.html", "backend/mine.html", ODD}
     assert set(pages) == {*tops, *parts, *names}
 
@@ -208,6 +208,18 @@ def test_a_case_page_begins_with_what_a_reader_asks(pages: dict[str, Element]) -
         text_of(find(page, **{"class": "verdict"})) == "Not in the newest release: 2.9.1 (1 release), fixed in 2.10.0."
     )
     assert "Not measured." in text_of(pages["case/pytorch_9.html"])
+
+
+def test_isolated_fixes_are_named_where_the_evidence_suffices(pages: dict[str, Element]) -> None:
+    cause = "ixed in 2.10.0 by a change of _decomp/decompositions.py: embedding (proved)"
+    assert f"F{cause}." in text_of(pages["case/pytorch_1.html"])
+    assert "by a change of" not in text_of(pages["case/pytorch_3.html"])
+    page = text_of(pages["fixes.html"])
+    assert "1 of 3 searched are named" in page
+    named, _, without = page.partition("Searched without a name (2)")
+    assert "Bug pytorch_1" in named
+    assert "Bug pytorch_3" in without
+    assert HOSTILE in without
 
 
 def test_addresses_of_issues_are_short() -> None:

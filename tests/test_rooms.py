@@ -32,7 +32,7 @@ BELOW = {
     "bisect": {"case", "results", "envs", "run", "errors", "files"},
     "curate": {"case", "engine", "results", "envs", "run", "bisect", "errors", "files"},
     "backends": {"case", "engine", "results", "envs", "run", "bisect", "errors", "files"},
-    "match": {"case", "engine", "results", "bisect", "errors"},
+    "match": {"case", "engine", "results", "isolate", "errors"},
     "triage": {
         "match",
         "case",
@@ -49,7 +49,7 @@ BELOW = {
     "isolate": {"case", "engine", "envs", "run", "errors", "files"},
     "upgrade": {"case", "engine", "results", "run", "triage", "isolate", "match", "report", "errors", "files"},
     "cluster": {"case", "engine", "results", "envs", "run", "errors", "files"},
-    "report": {"case", "results", "bisect", "run", "backends", "errors", "files"},
+    "report": {"case", "results", "isolate", "bisect", "run", "backends", "errors", "files"},
     "export": {"case", "results", "bisect", "report", "errors", "files"},
     "dataset": {"case", "results", "isolate", "errors", "files"},
     "repair": {"case", "engine", "envs", "isolate", "errors", "files"},

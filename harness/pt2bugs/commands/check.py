@@ -21,12 +21,13 @@ from pt2bugs.case.model import Case, CaseError
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import print_json, say, warn
 from pt2bugs.commands.options import LinesOptions, option
-from pt2bugs.commands.selection import SelectedResults, select_results
+from pt2bugs.commands.selection import SelectedResults, results_of, select_results
 from pt2bugs.curate.autofix import autofix
 from pt2bugs.curate.duplicates import possible_duplicates, sightings_of
 from pt2bugs.curate.rules import RULES, Finding, Prober, findings_of, problems_of, shown
 from pt2bugs.curate.specificity import failures_seen
 from pt2bugs.errors import InputError
+from pt2bugs.isolate import fixes
 from pt2bugs.results.folder import open_results
 from pt2bugs.results.journal import journal_files, read_journal
 
@@ -85,6 +86,9 @@ def render(options: Options, selected: SelectedResults, judged: Iterable[tuple[C
     Args:
         selected: the cases.
         judged: the same with their findings.
+
+    Raises:
+        FixesError: a file of isolated fixes cannot be read.
     """
     width = max(len(case.id) for case in selected.cases)
     as_json: list[dict[str, Any]] = []
@@ -108,6 +112,7 @@ def render(options: Options, selected: SelectedResults, judged: Iterable[tuple[C
         _tell_duplicates(selected)
     elif orphans := sorted(selected.histories.orphans):
         say(f"the journal has lines of cases that do not exist, and no table has them: {', '.join(orphans)}")
+    _tell_doubtful_fixes(options, selected)
     if options.json:
         print_json(as_json)
     say(f"{len(selected.cases) - bad} of {len(selected.cases)} cases are good")
@@ -122,6 +127,17 @@ def _tell_duplicates(selected: SelectedResults) -> None:
             names = ", ".join(f"{other.id} ({other.title})" for other in duplicates)
             say(f"{case.id}: fails on the same releases with the same symptom as {names}")
             say("  if they are one bug, name the other in same-fix")
+
+
+def _tell_doubtful_fixes(options: Options, selected: SelectedResults) -> None:
+    """Name the cases whose header gives a pull request that speaks of other files than those that fixed the bug."""
+    results = results_of(options).folder
+    for case in selected.cases:
+        for isolation in fixes.of_case(results, case.id):
+            is_told = isolation.get("pull_request") == case.fix and isolation.get("named_in_pull_request") is False
+            if is_told and isolation["direction"] == "fixed" and (cause := fixes.cause(isolation)):
+                say(f"{case.id}: {cause}, and the thread of {case.fix} names none of it")
+                say("  look again whether this is the fix")
 
 
 # --- files: also those whose header does not parse -----------------------------------------------------

@@ -10,6 +10,7 @@ from pt2bugs.commands import OK
 from pt2bugs.commands.console import COUNTED, print_json, say, warn
 from pt2bugs.commands.options import ShownOptions, folder, option
 from pt2bugs.commands.selection import SelectedResults, results_of, select_results
+from pt2bugs.isolate import fixes
 from pt2bugs.report.render import render as as_html
 from pt2bugs.report.render import write_site
 from pt2bugs.report.site import Site
@@ -41,9 +42,10 @@ def query(options: Options, selected: SelectedResults) -> Site:
     """
     if not selected.lines:
         raise selected.nothing_to("report")
-    measured = measured_backends(results_of(options), selected.corpus, selected.cases, warn)
+    results = results_of(options)
+    measured = measured_backends(results, selected.corpus, selected.cases, warn)
     backends = [backend for backend in measured if not options.backend or backend.name in options.backend]
-    return Site(selected.cases, selected.rows, backends)
+    return Site(selected.cases, selected.rows, backends, list(fixes.load(results.folder)))
 
 
 def render(options: Options, site: Site) -> int:

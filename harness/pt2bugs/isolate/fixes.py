@@ -63,6 +63,17 @@ def of_case(results: Path, case: str) -> list[dict[str, Any]]:
     return _read(path) if path.exists() else []
 
 
+def cause(isolation: Mapping[str, Any]) -> str:
+    """Return an isolation as ``fixed in 2.13.0 by a change of FILE: FUNCTION (proved)``; empty if it names nothing.
+
+    Args:
+        isolation: as `Isolation.as_dict` has it.
+    """
+    release = isolation["good"] if isolation["direction"] == "fixed" else isolation["bad"]
+    named = sentence(isolation)
+    return f"{isolation['direction']} in {release} {named}" if named else ""
+
+
 def _read(path: Path) -> list[dict[str, Any]]:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))

@@ -16,13 +16,14 @@ from packaging.version import Version
 
 from pt2bugs.case.corpus import find_case_files, load_cases
 from pt2bugs.case.expectation import expected_bug, public
-from pt2bugs.case.failure import documents
+from pt2bugs.case.failure import LENGTH, documents, normalize
 from pt2bugs.case.model import Bug, Case
-from pt2bugs.case.observation import MAX_FRAMES, MESSAGE_LIMIT, Observation, bounded
+from pt2bugs.case.observation import MAX_FRAMES, MESSAGE_LIMIT, Observation, bounded, telling_line
 from pt2bugs.case.patterns import PatternTimeout, literal_length, search
 from pt2bugs.case.vocabulary import FAILURES, Outcome
+from pt2bugs.isolate import fixes
 from pt2bugs.match.tracebacks import Raised, Traceback, find_tracebacks
-from pt2bugs.match.wording import Weights, Words, is_mistake, is_ordinary, own_message, words_of
+from pt2bugs.match.wording import Weights, Words, any_program, is_mistake, is_ordinary, own_message, words_of
 from pt2bugs.results.history import Histories, Life, lives_of
 from pt2bugs.results.journal import Record, Warn, journal_files, read_journal
 from pt2bugs.results.matrix import Results, where_of
@@ -48,20 +49,10 @@ _WRAPPERS = frozenset(
     {"BackendCompilerFailed", "InductorError", "TorchRuntimeError", "InternalTorchDynamoError", "LoweringException"}
 )
 _OF_A_BACKEND = frozenset({"BackendCompilerFailed", "InductorError", "LoweringException"})
-_RAISERS = frozenset(
-    {
-        "_fn", "__call__", "call_user_compiler", "_call_user_compiler", "_compile", "unimplemented", "unimplemented_v2",
-        "unimplemented_with_warning", "grad", "backward", "_engine_run_backward", "_wrapped_call_impl", "_call_impl",
-        "forward", "apply", "wrapper", "wrapped", "inner", "get_fake_value", "merge_devices", "validate", "dispatch",
-        "__torch_dispatch__", "__torch_function__", "from_real_tensor", "_run_node", "run_node", "produce_guards",
-        "compile_wrapper", "_compile_wrapper", "_check", "evaluate_expr", "_evaluate_expr", "format_graph_code",
-        "_dispatch_impl", "_cached_dispatch_impl", "handle_torch_function",
-    }
-)  # fmt: skip
-"""Functions of torch that raise for whoever made the mistake: alone they tell nothing."""
 _PYTHONS = frozenset({"AttributeError", "IndexError", "KeyError", "TypeError", "ZeroDivisionError"})
 """Mistakes that no function of torch raises on purpose: there a single frame says where torch is wrong."""
 _QUOTED = re.compile(r'^[ \t]*File "(?P<file>[^"]+)", line \d+.*\n[ \t]+(?P<code>\S.*)$', re.MULTILINE)
+_DEFINED = re.compile(r"\bself\.(\w+) *[-+*/|&]?=(?!=)|\b(?:def|class) (\w+)")
 _ANYBODYS = re.compile(
     r"assert|torch\.compile|^import |^from |^def |^return \w+\(\w*\)$|\.backward\(|^@|^with |^class "
 )
@@ -105,6 +96,8 @@ class Signature:
     signal: str
     words: Words
     torch_frames: tuple[TorchFrame, ...]
+    line: str = field(default="", compare=False)
+    """The telling line of its message, normalized; empty for one that every comparison prints."""
 
 
 @dataclass
@@ -119,22 +112,40 @@ class KnownBug:
     entries: Sequence[Bug]
     signatures: dict[int, set[Signature]] = field(default_factory=dict)
     """By the line of the entry."""
+    _wide: dict[int, str] = field(default_factory=dict)
 
     @property
     def all_signatures(self) -> list[Signature]:
         """Every way in which the bug was seen to fail."""
         return [signature for of_entry in self.signatures.values() for signature in of_entry]
 
+    def wide_pattern(self, bug: Bug) -> str:
+        """Return the pattern of an entry for a program with other names and sizes than those of the case.
+
+        Args:
+            bug: one of the entries that has a pattern.
+        """
+        if bug.line not in self._wide:
+            program = self.case.path.read_text("utf-8", "replace")
+            self._wide[bug.line] = any_program(
+                bug.match or "", frozenset(attribute or name for attribute, name in _DEFINED.findall(program))
+            )
+        return self._wide[bug.line]
+
 
 @dataclass(frozen=True)
 class Match:
-    """A case that a traceback may be. `kind` is ``identity`` or ``similar``, `why` says in words what fits."""
+    """A case that a traceback may be. `kind` is ``identity`` or ``similar``, `why` says in words what fits.
+
+    `may_be_back` if the identity fits that is documented for other releases.
+    """
 
     known: KnownBug
     kind: str
     score: float
     why: str
     bug: Bug | None = None
+    may_be_back: bool = False
 
     @property
     def case(self) -> Case:
@@ -167,6 +178,7 @@ class KnownBugs:
         cases: The corpus.
         records: Lines of the journal; those that show no documented bug say nothing here.
         history: Gives all lines of a case, for where its bug begins and ends.
+        isolations: Changes that fixed or broke a check, as `results/fixes` has them.
     """
 
     def __init__(
@@ -174,6 +186,7 @@ class KnownBugs:
         cases: Sequence[Case],
         records: Iterable[Record] = (),
         history: Callable[[Case], Iterable[Record]] = lambda _: (),
+        isolations: Iterable[Mapping[str, Any]] = (),
     ) -> None:
         by_id = {case.id: case for case in cases}
         self.bugs = {
@@ -187,6 +200,11 @@ class KnownBugs:
         self._is_counted = False
         self._history = history
         self._lives: dict[str, Life] = {}
+        self._causes: dict[str, list[str]] = {}
+        """By case, which change fixed it."""
+        for isolation in isolations:
+            if isolation["direction"] == "fixed" and (cause := fixes.cause(isolation)):
+                self._causes.setdefault(isolation["case"], []).append(cause)
         for record in records:
             self.add(record)
 
@@ -202,6 +220,7 @@ class KnownBugs:
         Raises:
             CaseError: A file of the corpus breaks the contract.
             JournalError: A journal cannot be read.
+            FixesError: A file of isolated fixes cannot be read.
         """
         files = journal_files(results.journal_folder, warn)
         if not files:
@@ -215,7 +234,8 @@ class KnownBugs:
             lines = read_journal(files, lambda _: None, lambda line: name in line or _CELL not in line)
             return (record for record in lines if record["case"] == case.id)
 
-        return cls(load_cases(list(find_case_files(roots, warn))), read_journal(files, warn, _may_fail), history)
+        cases = load_cases(list(find_case_files(roots, warn)))
+        return cls(cases, read_journal(files, warn, _may_fail), history, fixes.load(results.folder))
 
     def recognize(self, text: str, torch: str = "") -> list[Recognized]:
         """Return what every failure of a text is; nothing if the text has no failure.
@@ -260,7 +280,7 @@ class KnownBugs:
             "introduced": life.since,
             "fixed": life.until,
             "fix": case.fix,
-            "advice": advice(match, life, torch),
+            "advice": "; ".join([advice(match, life, torch), *dict.fromkeys(self._causes.get(case.id, []))]),
             "reproduce": f"uv run {case.path.as_posix()}",
         }
 
@@ -321,7 +341,8 @@ class KnownBugs:
             return None
         torch_frames = torch_frames_of([seen.frame, *seen.frames])
         words = words_of(seen.message)
-        return bug, Signature(seen.outcome, seen.error_type, seen.signal, words, torch_frames)
+        line = telling(own_message(seen.message))
+        return bug, Signature(seen.outcome, seen.error_type, seen.signal, words, torch_frames, line)
 
     # --- what is rare ---
 
@@ -379,6 +400,7 @@ class _Clue:
     message: str
     own: str
     words: Words
+    line: str
     torch_frames: tuple[TorchFrame, ...]
     frames: str
     text: str
@@ -421,7 +443,13 @@ class Matcher:
         if matches and matches[0].is_known:
             # Drop matches whose score is far below the best.
             matches = [match for match in matches if match.is_known or match.score >= _AS_WELL]
-        return matches[:MOST]
+        # A bug that is fixed on this release may be back if its identity fits, but anything else is more likely.
+        matches = [match for match in matches[: 2 * MOST] if match.may_be_back or not self._is_fixed(match.case)]
+        return sorted(matches, key=lambda match: match.may_be_back)[:MOST]
+
+    def _is_fixed(self, case: Case) -> bool:
+        until = self.known.life(case).until if self.torch else ""
+        return bool(until) and Version(self.torch) >= Version(until)
 
     def _best(self, known: KnownBug, traceback: Traceback, clues: Sequence[_Clue], own: set[str]) -> Match | None:
         best: Match | None = None
@@ -448,7 +476,7 @@ class Matcher:
             bug, clue, message_score, frame_score, has_message=bool(clue.words) or not _is_silent(signatures)
         )
         try:
-            fits = self._fits(bug, traceback, clue)
+            fits = self._fits(known, bug, traceback, clue)
             why = fits and self._why(bug, clue, likeness, agree, is_own=is_own, is_seen=bool(signatures))
         except PatternTimeout:
             return None
@@ -457,11 +485,13 @@ class Matcher:
             if applies:
                 return Match(known, IDENTITY, round(0.9 + 0.1 * max(score, 1.0 if is_own else 0.0), 3), why, bug)
             reason = f"its documented identity, though not for torch {self.torch}"
-            return Match(known, SIMILAR, round(0.89 * max(score, 0.9), 3), reason, bug)
+            return Match(known, SIMILAR, round(0.89 * max(score, 0.9), 3), reason, bug, may_be_back=True)
         if is_own and fits:
             return Match(known, SIMILAR, 0.89, "a line of its program", bug)
         if agree and frame_score == 1.0 and clue.type == bug.error:
             weight = max(weight, _LEAST_WEIGHT)
+        if self._has_its_line(known, bug, clue, signatures, fits=bool(fits)):
+            score, weight = max(score, _LEAST_SCORE), _LEAST_WEIGHT
         if score < _LEAST_SCORE or weight < _LEAST_WEIGHT:
             return None
         reason = " and ".join(
@@ -473,13 +503,16 @@ class Matcher:
 
     # --- identity ---
 
-    def _fits(self, bug: Bug, traceback: Traceback, clue: _Clue) -> bool:
-        """Return whether the documented identity fits, however little it says."""
+    def _fits(self, known: KnownBug, bug: Bug, traceback: Traceback, clue: _Clue) -> bool:
+        """Return whether the documented identity fits, however little it says.
+
+        Names and numbers of the case's program may be others here: they are those of whoever asks.
+        """
         return (
             (bug.outcome is not Outcome.TIMEOUT or "timeout" in f"{clue.type} {clue.message[:200]}".lower())
             and (bug.error is None or _type_fits(bug.error, traceback, clue.type))
             and (bug.signal is None or bug.signal == traceback.signal)
-            and (bug.match is None or _is_in(bug.match, clue.message))
+            and (bug.match is None or _is_in(bug.match, clue.message) or _is_in(known.wide_pattern(bug), clue.message))
             and (bug.frame is None or search(bug.frame, clue.frames))
             and (bug.output is None or search(bug.output, clue.text))
         )
@@ -510,6 +543,15 @@ class Matcher:
         # The words of a wrong result are those of the check that found it, and may be anybody's.
         is_torchs = bug.outcome is not Outcome.WRONG
         return (is_torchs and literal_length(pattern) >= _TELLING_LITERALS) or likeness >= _ALIKE
+
+    @staticmethod
+    def _has_its_line(known: KnownBug, bug: Bug, clue: _Clue, signatures: set[Signature], *, fits: bool) -> bool:
+        """Return whether the telling line is a documented one, or fits a pattern that says enough."""
+        if clue.line and any(clue.line == signature.line for signature in signatures):
+            return True
+        pattern = bug.match or ""
+        says_enough = fits and literal_length(pattern) >= _TELLING_LITERALS and not is_ordinary(pattern)
+        return says_enough and _is_in(known.wide_pattern(bug), clue.own)
 
     # --- likeness ---
 
@@ -543,12 +585,11 @@ class Matcher:
             )
             part = max(part or 0.0, depth / min(len(signature.torch_frames), MAX_FRAMES))
             common = clue.torch_frames[:depth]
-            is_all_helpers = all(function in _RAISERS for _, function in common)
             needed = min(3, len(signature.torch_frames))
             if needed == 1 and clue.own and clue.type not in _PYTHONS and not bug.frame:
                 # The one function that raises this message, whoever made the mistake, if nobody has documented it.
                 continue
-            if depth >= needed and not is_all_helpers and self.known.is_telling(common):
+            if depth >= needed and self.known.is_telling(common):
                 told = max(told, depth)
         return told, part
 
@@ -581,6 +622,15 @@ class Matcher:
         return cases
 
 
+def telling(message: str) -> str:
+    """Return the telling line of a message, normalized; empty if it has none.
+
+    Args:
+        message: without the lines of a comparison.
+    """
+    return normalize(telling_line(message))[:LENGTH]
+
+
 def is_refusal(bug: Bug) -> bool:
     """Return whether torch says this on purpose to whoever made a mistake; to a backend, a correct program led.
 
@@ -610,6 +660,7 @@ def _clues(traceback: Traceback) -> Iterator[_Clue]:
                 bounded(message, MESSAGE_LIMIT),
                 own_message(message),
                 words_of(message),
+                telling(own_message(message)),
                 torch_frames_of(frames),
                 "\n".join(frames[:MAX_FRAMES]),
                 text,

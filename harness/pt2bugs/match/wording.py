@@ -57,6 +57,21 @@ def any_numbers(pattern: str) -> str:
     return _PARTS.sub(lambda part: r"\d+" if part["number"] else part[0], pattern)
 
 
+_NAMES = re.compile(r"\\.|\(\?[^)]*[):<=!>]|\[\^?\]?(?:\\.|[^\]\\])*\]|\{[^}]*\}|(?P<name>(?<!\w)[A-Za-z_]\w*)")
+"""Of a regular expression: what is no name of the message, and the names."""
+
+
+def any_program(pattern: str, names: frozenset[str]) -> str:
+    """Return the pattern of a case as programs with other names and sizes fit it.
+
+    Args:
+        pattern: of a header.
+        names: those that the program of the case gives to its functions, classes and attributes.
+    """
+    wide = _NAMES.sub(lambda part: r"\w+" if part["name"] in names else part[0], pattern)
+    return any_numbers(wide)
+
+
 @lru_cache(maxsize=1)
 def ordinary_messages() -> dict[str, list[dict[str, Any]]]:
     """Return the tables of `ordinary.toml`: `mistake` and `shared`, each with `says` and `cases`."""

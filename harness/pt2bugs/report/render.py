@@ -147,7 +147,8 @@ def render(site: Site) -> dict[str, str]:
     files["feed.xml"] = feed([site.compare(*pair) for pair in pairwise(site.releases)], site.histories)
     for backend in site.backends:
         files[backend_href(backend)] = page("backend.html.j2", backend=backend)
-    for name in ("data", "trends", "compare", *(["backends"] if site.backends else []), "index"):
+    optional = [*(["fixes"] if site.isolated else []), *(["backends"] if site.backends else [])]
+    for name in ("data", "trends", "compare", *optional, "index"):
         files[f"{name}.html"] = page(f"{name}.html.j2")
     return files
 
@@ -168,10 +169,9 @@ def write_site(folder: Path, files: dict[str, str]) -> None:
         for page in _pages(folder / kind):
             if f"{kind}/{page.name}" not in files:
                 page.unlink()
-    if "backends.html" not in files:
-        for page in _pages(folder):
-            if page.name == "backends.html":
-                page.unlink()
+    for page in _pages(folder):
+        if page.name in ("fixes.html", "backends.html") and page.name not in files:
+            page.unlink()
 
 
 def _pages(folder: Path) -> Sequence[Path]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -30,6 +30,7 @@ from pt2bugs.case.failure import Failure, Level, normalize
 from pt2bugs.case.model import Case
 from pt2bugs.case.observation import Observation, telling_line
 from pt2bugs.case.vocabulary import Verdict
+from pt2bugs.isolate import fixes
 from pt2bugs.report.trends import Trends
 from pt2bugs.results.history import Finding, History, Transition, in_version_order
 from pt2bugs.results.journal import Record
@@ -43,11 +44,15 @@ QUIET = (Change.STILL, Change.FINE, Change.UNSURE)
 
 @dataclass(frozen=True)
 class Site:
-    """The contents of the pages: the cases in order, their histories, and the backends that no header names."""
+    """The contents of the pages: the cases in order, their histories, and the backends that no header names.
+
+    `isolations` are the changes that fixed or broke a check, as `results/fixes` has them.
+    """
 
     cases: Sequence[Case]
     histories: Sequence[History]
     backends: Sequence[MeasuredBackend] = ()
+    isolations: Sequence[Mapping[str, Any]] = ()
 
     @cached_property
     def releases(self) -> list[str]:
@@ -160,6 +165,32 @@ class Site:
             case: the case.
         """
         return [history for history in self.histories if history.cell.case.id == case.id]
+
+    def causes(self, case: Case) -> list[str]:
+        """Return the changes that are known to have fixed or broken a check of a case, each as a sentence.
+
+        Args:
+            case: the case.
+        """
+        of_case = (isolation for isolation in self.isolations if isolation["case"] == case.id)
+        return list(dict.fromkeys(cause for isolation in of_case if (cause := fixes.cause(isolation))))
+
+    @cached_property
+    def named_causes(self) -> list[tuple[Case, Mapping[str, Any]]]:
+        """The isolations that name what was changed, the strongest evidence first."""
+        return [pair for pair in self.isolated if fixes.cause(pair[1])]
+
+    @cached_property
+    def without_cause(self) -> list[tuple[Case, Mapping[str, Any]]]:
+        """The isolations that name nothing."""
+        return [pair for pair in self.isolated if not fixes.cause(pair[1])]
+
+    @cached_property
+    def isolated(self) -> list[tuple[Case, Mapping[str, Any]]]:
+        """The isolations with their cases, the strongest evidence first."""
+        cases = {case.id: case for case in self.cases}
+        pairs = [(cases[each["case"]], each) for each in self.isolations if each["case"] in cases]
+        return sorted(pairs, key=lambda pair: (-fixes.EVIDENCE.index(pair[1]["evidence"]), pair[0].id))
 
     def counts(self, release: str | None = None) -> dict[str, int]:
         """Return the number of checks by verdict; ``""`` counts those that were not run.
