@@ -273,7 +273,7 @@ def main() -> None:
     ]
     for task in chosen:
         bad, good = torch_of(task.bad), torch_of(task.good)
-        with tempfile.TemporaryDirectory(dir=bad.parents[4]) as temporary:
+        with tempfile.TemporaryDirectory(dir=bad.parents[5]) as temporary:
             folder = Path(temporary) / "work"
             command = ["repair", "start", task.id, str(folder), "--results", str(options.results)]
             subprocess.run([sys.executable, "-m", "pt2bugs.cli", *command], check=True)

@@ -180,10 +180,12 @@ def test_no_patch_and_one_that_does_nothing(ask: Ask) -> None:
 
 def test_eager_is_no_repair(ask: Ask) -> None:
     init = ask.torch / "__init__.py"  # type: ignore[attr-defined]
-    score = ask(init=f"{init.read_text()}\n\ndef compile(function, **_):\n    counters['x'] = 1\n    return function\n")
-    reasons = " ".join(score.as_dict()["reasons"])
-    assert score.verdict in ("no", "around")
-    assert "touches counters" in reasons or "nothing was compiled" in reasons
+    score = ask(init=f"{init.read_text()}\n\ndef compile(function, **_):\n    return function\n")
+    assert score.as_dict() == {
+        "task": "pytorch_1",
+        "verdict": "around",
+        "reasons": ["the program passes, but nothing of it is compiled"],
+    }
 
 
 def test_eager_beside_the_graph_is_around(ask: Ask) -> None:

@@ -41,13 +41,13 @@ class Patch:
 
     @cached_property
     def lines(self) -> dict[str, list[str]]:
-        """The lines that are new or gone, by file, without comments."""
+        """The lines that are new (``+``) or gone (``-``), by file, without comments."""
         changed = {}
         for file, text in self.texts.items():
             old = _code(file, self.before.get(file, ""))
             new = _code(file, text)
             compared = difflib.unified_diff(old, new, lineterm="", n=0)
-            changed[file] = [line[1:] for line in compared if line[:1] in "+-" and line[:3] not in ("+++", "---")]
+            changed[file] = [line for line in compared if line[:1] in "+-" and line[:3] not in ("+++", "---")]
         return {file: lines for file, lines in changed.items() if lines}
 
     def signs_of_going_around(self, program: str, task: str) -> Iterator[str]:
@@ -69,7 +69,8 @@ class Patch:
             for line in lines:
                 if match := _COUNTERS.search(line):
                     yield f"{file}: touches {match[0]}, which counts what the compiler does"
-                if match := _LOOKS.search(line):
+                # What is gone looks at nothing any more.
+                if (match := _LOOKS.search(line)) and line.startswith("+"):
                     yield f"{file}: looks at {match[0]}, which is not the compiler's to ask"
                 if (match := re.search(r"""["'](\w+)["']""", line)) and match[1] in names:
                     yield f"{file}: names {match[1]} of the program"

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.engine.check import NOTHING_COMPILED
 from pt2bugs.engine.client import Engine, EngineError, EngineSettings, Worker
 from pt2bugs.engine.protocol import Limits
 from pt2bugs.envs.environment import Environment
@@ -262,7 +263,9 @@ class Scorer:
                 cell.backend, case.timeout, case.memory, case.compiles, case.isolation, case.env,
             )  # fmt: skip
             run = release.run(check)
-        if run.seen.outcome is Outcome.ERROR and not run.counts:
+        if run.seen.message == NOTHING_COMPILED:
+            score.add(AROUND, "the program passes, but nothing of it is compiled")
+        elif run.seen.outcome is Outcome.ERROR and not run.counts:
             score.add(BROKE, f"the program does not start: {run.seen.message.splitlines()[-1][:300]}")
         elif not run.passed:
             score.add(NO, f"the program still fails: {run.seen.summary}")
