@@ -180,3 +180,14 @@ def test_what_a_step_needs_is_there(file: str) -> None:
         assert f'"{output}=' in found["run"]
     keys = ("shard", "number", "cache")
     assert set(re.findall(r"matrix\.(\w+)", text)) <= set(keys)
+
+
+def test_the_notes_of_a_release_are_those_of_its_version(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "CHANGELOG.md", tmp_path)
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8"))
+    (step,) = (step for step in workflow["jobs"]["release"]["steps"] if "notes" in step.get("name", ""))
+    command = ["bash", "-e", "-c", step["run"]]
+    subprocess.run(command, cwd=tmp_path, env={**os.environ, "GITHUB_REF_NAME": "v0.2.0"}, check=True)
+    assert (tmp_path / "notes.md").read_text(encoding="utf-8").strip().startswith("- The package, the distribution")
+    missing = subprocess.run(command, cwd=tmp_path, env={**os.environ, "GITHUB_REF_NAME": "v9.9.9"}, check=False)
+    assert missing.returncode != 0
