@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pt2bugs.bisect.search import Search, choose, cost_alone, takes_part
 from pt2bugs.case.cells import Cell
 from pt2bugs.case.expectation import cannot_say_here, expects_bug
+from pt2bugs.case.vocabulary import Verdict
 from pt2bugs.envs.store import Store
 from pt2bugs.results.history import (
     CONFIDENCE,
@@ -99,6 +100,44 @@ class BisectedCheck:
             and not self.search.questions()
             and all(self.is_sure(transition) for transition in self.search.transitions())
         )
+
+    @property
+    def surprises(self) -> dict[str, str]:
+        """The releases that the header is wrong about, each with what was seen."""
+        return {
+            release: finding.summary
+            for release in self.search.versions
+            if (finding := self.findings.get(release)) is not None
+            and finding.record["verdict"] in (Verdict.FAIL, Verdict.XPASS)
+        }
+
+    @property
+    def summary(self) -> str:
+        """The answer in a sentence."""
+        decided, transitions = self.search.decided(), self.search.transitions()
+        if not decided:
+            return "cannot decide: no release of the range says anything"
+        if transitions:
+            return "; ".join(map(self.sentence, transitions))
+        if len(decided) == 1:
+            return f"cannot decide: only torch {decided[0]} says something, {self.search.states[decided[0]]}"
+        if self.is_missed:
+            return "cannot decide: the check is flaky, and its documented bug was never seen"
+        span = f"from torch {decided[0]} to {decided[-1]}"
+        unless = "" if len(decided) == len(self.search.versions) else f", in the {len(decided)} releases run"
+        if self.search.states[decided[0]] is State.BUG:
+            return f"always there {span}{unless}: neither introduced nor fixed in this range"
+        return f"never there {span}{unless}"
+
+    def sentence(self, transition: Transition[str]) -> str:
+        """Return a transition in words, with what is not sure about it.
+
+        Args:
+            transition: of the search.
+        """
+        if transition.unprobed:
+            return f"{window(transition)}, not narrowed further ({len(transition.unprobed)} releases between not run)"
+        return window(transition) if self.is_sure(transition) else f"cannot decide: perhaps {window(transition)}"
 
 
 def clean_side(transition: Transition[str]) -> str:

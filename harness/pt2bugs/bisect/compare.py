@@ -206,6 +206,18 @@ class Comparison:
             parts.insert(1 if self.of(Change.BROKEN) else 0, f"{len(self.accepted)} broken but accepted")
         return ", ".join(parts)
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return the comparison as `compare --json` prints it."""
+        counts = {str(change): len(self.of(change)) for change in Change}
+        changes = []
+        for difference in self.differences:
+            entry = self.accepted.get(difference)
+            until = entry.until.isoformat() if entry and entry.until else None
+            accepted = {"reason": entry.reason, "until": until} if entry else None
+            changes.append({**difference.as_dict(), "accepted": accepted})
+        summary = {"checks": len(changes), **counts, "accepted": len(self.accepted)}
+        return {"from": self.before, "to": self.after, "summary": summary, "changes": changes}
+
 
 def by_case(differences: Sequence[Difference]) -> list[tuple[Case, list[Difference]]]:
     """Return differences by their case, in the order of the first of each.

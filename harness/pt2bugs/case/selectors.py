@@ -1,4 +1,4 @@
-"""Which cases of a corpus a word of the command line means, and which of their checks."""
+"""Which cases of a corpus a word of the command line means, and which of their checks; which have some words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from pt2bugs.case.corpus import Selection
 from pt2bugs.case.model import Case, Check
 from pt2bugs.case.program import did_you_mean
-from pt2bugs.errors import InputError
+from pt2bugs.errors import InputError, NothingSelected
 
 
 def is_path(word: str) -> bool:
@@ -95,3 +95,29 @@ def _address(url: str) -> str:
         .replace("http:", "https:")
         .replace("/pull/", "/issues/")
     )
+
+
+def with_text(cases: Sequence[Case], queries: Sequence[str]) -> list[Case]:
+    """Return the cases whose header or explanation has the words of every query.
+
+    Args:
+        cases: to choose from.
+        queries: each of one or more words.
+
+    Raises:
+        NothingSelected: no case has them.
+    """
+    left = list(cases)
+    for query in queries:
+        left = [case for case in left if _has_text(case, query)]
+        if not left:
+            raise NothingSelected(f"nothing selected: no selected case has the words {query!r}")
+    return left
+
+
+def _has_text(case: Case, query: str) -> bool:
+    identities = (f"{bug.error or ''} {bug.match or ''} {bug.frame or ''} {bug.signal or ''}" for bug in case.bugs)
+    text = " ".join((case.id, case.title, case.doc, case.issue, case.fix, *case.labels, *identities)).lower()
+    # Patterns escape what is no letter.
+    plain = text.replace("\\", "")
+    return all(word in text or word in plain for word in query.lower().split())

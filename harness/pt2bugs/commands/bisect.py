@@ -11,10 +11,9 @@ from typing import Any
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from pt2bugs.bisect.bisection import BisectedCheck, Bisection, window
+from pt2bugs.bisect.bisection import BisectedCheck, Bisection
 from pt2bugs.case.cells import Cell
 from pt2bugs.case.model import Case
-from pt2bugs.case.vocabulary import Verdict
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say, warn
 from pt2bugs.commands.machines import machines
@@ -37,7 +36,7 @@ from pt2bugs.envs.releases import Release, ReleaseError, known_releases, minors,
 from pt2bugs.errors import InputError, NothingSelected
 from pt2bugs.isolate import fixes
 from pt2bugs.results.folder import results_folder
-from pt2bugs.results.history import CONFIDENCE, Histories, State, Transition
+from pt2bugs.results.history import CONFIDENCE, Histories, Transition
 from pt2bugs.run.plan import Target, belongs
 from pt2bugs.run.runner import progress_of_cells
 
@@ -201,16 +200,6 @@ def _targets(options: Options, releases: Sequence[Release], histories: Histories
 # --- the answer ---------------------------------------------------------------------------------------
 
 
-def _surprises(history: BisectedCheck) -> dict[str, str]:
-    """Return the releases that the header is wrong about, each with what was seen."""
-    return {
-        release: finding.summary
-        for release in history.search.versions
-        if (finding := history.findings.get(release)) is not None
-        and finding.record["verdict"] in (Verdict.FAIL, Verdict.XPASS)
-    }
-
-
 def render(options: Options, bisection: Bisection) -> int:
     """Print the answer for each check. Return the exit code.
 
@@ -240,7 +229,7 @@ def render(options: Options, bisection: Bisection) -> int:
         )
     elif not options.offline:
         say("answered by the journal, nothing was run")
-    is_expected = all(history.is_decided and not _surprises(history) for history in bisection.histories)
+    is_expected = all(history.is_decided and not history.surprises for history in bisection.histories)
     return OK if is_expected else UNEXPECTED
 
 
@@ -259,10 +248,10 @@ def answer_of(history: BisectedCheck, options: Options) -> dict[str, Any]:
         "backend": cell.backend,
         "extras": list(without_release(options, options.backend).key.extras),
         "decided": history.is_decided,
-        "summary": _summary(history),
+        "summary": history.summary,
         "releases": {release: str(search.states[release]) for release in search.versions if release in search.states},
         "cannot_say": history.unusable,
-        "surprises": _surprises(history),
+        "surprises": history.surprises,
         "transitions": [_transition(transition, history, options) for transition in search.transitions()],
     }
 
@@ -319,33 +308,6 @@ def _reproduce(cell: Cell, release: str, options: Options) -> str:
     return shlex.join(rerun_command(options, options.cases, cell, release, extras))
 
 
-def _summary(history: BisectedCheck) -> str:
-    """Return the answer in a sentence."""
-    search = history.search
-    decided, transitions = search.decided(), search.transitions()
-    if not decided:
-        return "cannot decide: no release of the range says anything"
-    if transitions:
-        return "; ".join(_sentence(transition, history) for transition in transitions)
-    if len(decided) == 1:
-        return f"cannot decide: only torch {decided[0]} says something, {search.states[decided[0]]}"
-    if history.is_missed:
-        return "cannot decide: the check is flaky, and its documented bug was never seen"
-    span = f"from torch {decided[0]} to {decided[-1]}"
-    unless = "" if len(decided) == len(search.versions) else f", in the {len(decided)} releases run"
-    if search.states[decided[0]] is State.BUG:
-        return f"always there {span}{unless}: neither introduced nor fixed in this range"
-    return f"never there {span}{unless}"
-
-
-def _sentence(transition: Transition[str], history: BisectedCheck) -> str:
-    if transition.unprobed:
-        return f"{window(transition)}, not narrowed further ({len(transition.unprobed)} releases between not run)"
-    if history.is_sure(transition):
-        return window(transition)
-    return f"cannot decide: perhaps {window(transition)}"
-
-
 def text_of(history: BisectedCheck, options: Options) -> str:
     """Return the answer for people, fit to paste into an issue.
 
@@ -357,10 +319,10 @@ def text_of(history: BisectedCheck, options: Options) -> str:
     lines = [f"{cell.case.id}::{cell.name}  {cell.case.title}", f"  {cell.case.issue}"]
     transitions = history.search.transitions()
     if not transitions:
-        lines.append(f"  {_summary(history)}")
+        lines.append(f"  {history.summary}")
     for transition in transitions:
         lines += [f"  {line}" for line in _transition_lines(transition, history, options)]
-    if surprises := _surprises(history):
+    if surprises := history.surprises:
         told = ", ".join(f"{release} ({_short(summary)})" for release, summary in surprises.items())
         lines.append(f"  the case file expects otherwise in {told}: see {cell.case.path}")
     # Whole stretches often have the same reason.
@@ -372,7 +334,7 @@ def text_of(history: BisectedCheck, options: Options) -> str:
 
 def _transition_lines(transition: Transition[str], history: BisectedCheck, options: Options) -> list[str]:
     answer = _transition(transition, history, options)
-    lines = [_sentence(transition, history)]
+    lines = [history.sentence(transition)]
     for side in ("before", "after"):
         git = f" ({answer[f'{side}_git'][:12]})" if answer[f"{side}_git"] else ""
         state = history.search.states[answer[side]]

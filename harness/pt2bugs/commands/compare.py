@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, dataclass, replace
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import Any
 
 from packaging.version import Version
 
@@ -16,6 +15,7 @@ from pt2bugs.bisect.accepted import Accepted, load_accepted
 from pt2bugs.bisect.compare import UNSURE_SHARE, Change, Comparison, Difference, by_case
 from pt2bugs.case.cells import Cell
 from pt2bugs.case.model import Case
+from pt2bugs.case.selectors import with_text
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say, warn
 from pt2bugs.commands.machines import machines
@@ -29,7 +29,6 @@ from pt2bugs.commands.selection import (
     select_cells,
     targets_for,
     tell_newest,
-    with_text,
     without_release,
 )
 from pt2bugs.envs.releases import Release, ReleaseError, known_releases, one_release, one_release_request
@@ -248,7 +247,7 @@ def render(options: Options, comparisons: Sequence[Comparison], *, failed: bool)
         failed: an environment could not answer.
     """
     if options.json:
-        answers = [comparison_as_dict(comparison) for comparison in comparisons]
+        answers = [comparison.as_dict() for comparison in comparisons]
         print_json(answers[0] if len(answers) == 1 else answers)
     elif options.markdown:
         print("\n\n".join(as_markdown(comparison, everything=options.all) for comparison in comparisons))
@@ -266,28 +265,6 @@ def render(options: Options, comparisons: Sequence[Comparison], *, failed: bool)
             say(f"cannot say for {unsure} of {there} checks, more than {UNSURE_SHARE:.0%}{remedy}")
     is_bad = any(comparison.is_unanswered or comparison.of(Change.BROKEN) for comparison in comparisons)
     return UNEXPECTED if failed or is_bad else OK
-
-
-def comparison_as_dict(comparison: Comparison) -> dict[str, Any]:
-    """Return a comparison as `--json` prints it.
-
-    Args:
-        comparison: of two releases.
-    """
-    counts = {str(change): len(comparison.of(change)) for change in Change}
-    changes = []
-    for difference in comparison.differences:
-        entry = comparison.accepted.get(difference)
-        until = entry.until.isoformat() if entry and entry.until else None
-        changes.append(
-            {**difference.as_dict(), "accepted": {"reason": entry.reason, "until": until} if entry else None}
-        )
-    return {
-        "from": comparison.before,
-        "to": comparison.after,
-        "summary": {"checks": len(changes), **counts, "accepted": len(comparison.accepted)},
-        "changes": changes,
-    }
 
 
 # --- words ---------------------------------------------------------------------------------------------

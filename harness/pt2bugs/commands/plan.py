@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pt2bugs.commands import OK
 from pt2bugs.commands.console import print_json, say, warn
@@ -24,7 +22,7 @@ from pt2bugs.commands.selection import (
 from pt2bugs.errors import InputError, NothingSelected
 from pt2bugs.results.folder import open_results
 from pt2bugs.run.plan import Work, cost_of_environment, mean_durations, owed
-from pt2bugs.run.shards import MAX_SHARDS, SETUP_S, Division, write_durations
+from pt2bugs.run.shards import MAX_SHARDS, SETUP_S, Division, OwedShard, write_durations
 
 EXAMPLES = (
     ("pt2bugs plan --torch minors --shards 10", "what each of ten machines would run"),
@@ -77,57 +75,7 @@ def plan(options: Options) -> Planned:
     return Planned(matrix, on_this_machine(matrix.work, options.device, options.cluster), division)
 
 
-@dataclass(frozen=True)
-class Shard:
-    """A part of the work: what it has to run, and how many minutes that takes."""
-
-    name: str
-    number: int
-    work: Sequence[Work]
-    minutes: float
-
-    @property
-    def cells(self) -> int:
-        """The number of cells that it has to run."""
-        return sum(len(part.cells) for part in self.work)
-
-    @property
-    def environments(self) -> list[str]:
-        """The names of its environments."""
-        return [str(part.target) for part in self.work]
-
-    @property
-    def cache(self) -> str:
-        """A name for the set of environments, for the key of a cache."""
-        names = sorted(part.target.key.folder for part in self.work)
-        return hashlib.sha256(" ".join(names).encode()).hexdigest()[:12]
-
-    def gigabytes(self, size: int) -> float:
-        """Return what its environments take on a machine that has none of them yet.
-
-        Args:
-            size: bytes of an environment.
-        """
-        return size * sum(part.target.python is None for part in self.work) / 1e9
-
-    def as_dict(self, size: int) -> dict[str, Any]:
-        """Return it for JSON.
-
-        Args:
-            size: bytes of an environment.
-        """
-        return {
-            "shard": self.name,
-            "number": self.number,
-            "cells": self.cells,
-            "minutes": round(self.minutes, 1),
-            "gigabytes": round(self.gigabytes(size), 1),
-            "environments": self.environments,
-            "cache": self.cache,
-        }
-
-
-def query(options: Options, planned: Planned) -> list[Shard]:
+def query(options: Options, planned: Planned) -> list[OwedShard]:
     """Return the shards that have something to run: what the journal does not answer.
 
     Args:
@@ -145,11 +93,11 @@ def query(options: Options, planned: Planned) -> list[Shard]:
         if work := list(whole if options.rerun else owed(whole, lines)):
             body = sum(seconds(cell) for part in work for cell in part.cells) / jobs
             minutes = (body + SETUP_S * len(work)) / 60
-            shards.append(Shard(str(planned.division.name(number)), number, work, minutes))
+            shards.append(OwedShard(str(planned.division.name(number)), number, work, minutes))
     return shards
 
 
-def render(options: Options, planned: Planned, shards: Sequence[Shard]) -> int:
+def render(options: Options, planned: Planned, shards: Sequence[OwedShard]) -> int:
     """Print the shards. Return the exit code.
 
     Args:

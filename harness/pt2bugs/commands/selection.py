@@ -126,32 +126,6 @@ def cases_on(options: SelectionOptions, cases: Sequence[Case]) -> list[Case]:
     return there
 
 
-def with_text(cases: Sequence[Case], queries: Sequence[str]) -> list[Case]:
-    """Return the cases whose header or explanation has the words of every query.
-
-    Args:
-        cases: to choose from.
-        queries: each of one or more words.
-
-    Raises:
-        NothingSelected: no case has them.
-    """
-    left = list(cases)
-    for query in queries:
-        left = [case for case in left if _has_text(case, query)]
-        if not left:
-            raise NothingSelected(f"nothing selected: no selected case has the words {query!r}")
-    return left
-
-
-def _has_text(case: Case, query: str) -> bool:
-    identities = (f"{bug.error or ''} {bug.match or ''} {bug.frame or ''} {bug.signal or ''}" for bug in case.bugs)
-    text = " ".join((case.id, case.title, case.doc, case.issue, case.fix, *case.labels, *identities)).lower()
-    # Patterns escape what is no letter.
-    plain = text.replace("\\", "")
-    return all(word in text or word in plain for word in query.lower().split())
-
-
 def select_cells(options: SelectionOptions, cases: Sequence[Case]) -> list[Cell]:
     """Return the cells of cases on the devices and backends asked for.
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from pt2bugs.case.cells import Cell, CellName
 from pt2bugs.errors import InputError
@@ -113,6 +114,56 @@ class Division:
 def _place(target: Target) -> str:
     # Without the Python, which is the running one where a release has it.
     return " ".join([target.build or target.key.torch, *target.key.extras, target.setup.name if target.setup else ""])
+
+
+@dataclass(frozen=True)
+class OwedShard:
+    """What a shard has to run that the journal does not answer, and how many minutes that takes."""
+
+    name: str
+    number: int
+    work: Sequence[Work]
+    minutes: float
+
+    @property
+    def cells(self) -> int:
+        """The number of cells that it has to run."""
+        return sum(len(part.cells) for part in self.work)
+
+    @property
+    def environments(self) -> list[str]:
+        """The names of its environments."""
+        return [str(part.target) for part in self.work]
+
+    @property
+    def cache(self) -> str:
+        """A name for the set of environments, for the key of a cache."""
+        names = sorted(part.target.key.folder for part in self.work)
+        return hashlib.sha256(" ".join(names).encode()).hexdigest()[:12]
+
+    def gigabytes(self, size: int) -> float:
+        """Return what its environments take on a machine that has none of them yet.
+
+        Args:
+            size: bytes of an environment.
+        """
+        return size * sum(part.target.python is None for part in self.work) / 1e9
+
+    def as_dict(self, size: int) -> dict[str, Any]:
+        """Return it for JSON.
+
+        Args:
+            size: bytes of an environment.
+        """
+        return {
+            "shard": self.name,
+            "number": self.number,
+            "cells": self.cells,
+            "minutes": round(self.minutes, 1),
+            "gigabytes": round(self.gigabytes(size), 1),
+            "environments": self.environments,
+            "cache": self.cache,
+        }
 
 
 def divide(planned: Iterable[Work], count: int, seconds: Callable[[Cell], float]) -> Division:
