@@ -8,7 +8,8 @@ import pytest
 from known_bugs import BACKEND_FAILED, INTERNAL, UNSUPPORTED, write_known_bugs
 from pt2bugs.case.corpus import brought, load_cases
 from pt2bugs.case.patterns import search
-from pt2bugs.match.known import IDENTITY, SIMILAR, KnownBugs, Match, _is_in
+from pt2bugs.match.known import IDENTITY, SIMILAR, STRUCTURE, KnownBugs, Match, _is_in
+from pt2bugs.match.structure import Structure, traits_of
 from pt2bugs.match.wording import any_numbers, any_program, is_mistake, is_ordinary, ordinary_messages, words_of
 from pt2bugs.results.journal import journal_files, read_journal
 from pt2bugs.results.matrix import Results
@@ -245,3 +246,23 @@ def test_a_bug_that_is_fixed_is_no_answer_for_what_is_merely_like_it(known: Know
     frames = ("torch/_dynamo/variables/torch.py:1 call_function", "torch/_dynamo/exc.py:2 unimplemented")
     assert kinds(known, traceback(end, *frames), "2.9.1") == {"pytorch_1": SIMILAR}
     assert kinds(known, traceback(end, *frames), "2.11.0") == {}
+
+
+def test_a_wrong_result_is_recognized_by_its_structure() -> None:
+    """In another program of the same operators; that alone makes it known nowhere."""
+    known = KnownBugs(load_cases([brought("cases")]))
+    program = known.bugs["pytorch_117265"].case.path.read_text().replace("def ", "def renamed_")
+    rung = known.bugs["pytorch_117265"].case.backends[0]
+    alike = known.of_structure(Structure.of(program, rung, "wrong-result"))
+    assert {match.kind for match in alike} == {STRUCTURE}
+    assert "pytorch_117265" in {match.case.id for match in alike}
+    assert not any(match.is_known for match in alike)
+    assert known.of_structure(Structure.of(program, "none", "wrong-result")) == []
+    assert known.of_structure(Structure.of(program, rung, "crash")) == []
+    assert known.of_structure(Structure.of("x = torch.ones(3)", rung, "wrong-result")) == []
+
+
+def test_traits_are_operators_dtypes_and_layouts() -> None:
+    program = "import torch\n\ndef f(a):\n    return torch.sum(a.half().T, dtype=torch.double).flip_(0)\n"
+    assert traits_of(program) == {"sum", "flip", "float16", "float64", "T"}
+    assert traits_of("no Python") == frozenset()

@@ -1,7 +1,8 @@
 """Known failures: what the headers document and the journal shows, and which of them a traceback is.
 
 A match is an identity (the documented type, pattern, signal and frame fit, and they say enough to be no other failure),
-or similar (its words and frames are like those of a known failure).
+of the structure (a program of the same operators fails in the same way at the same rung), or similar (its words and
+frames are like those of a known failure).
 """
 
 from __future__ import annotations
@@ -22,22 +23,25 @@ from pt2bugs.case.observation import MAX_FRAMES, MESSAGE_LIMIT, Observation, bou
 from pt2bugs.case.patterns import PatternTimeout, literal_length, search
 from pt2bugs.case.vocabulary import FAILURES, Outcome
 from pt2bugs.isolate import fixes
+from pt2bugs.match.structure import Structure, traits_of
 from pt2bugs.match.tracebacks import Raised, Traceback, find_tracebacks
 from pt2bugs.match.wording import Weights, Words, any_program, is_mistake, is_ordinary, own_message, words_of
 from pt2bugs.results.history import Histories, Life, lives_of
 from pt2bugs.results.journal import Record, Warn, journal_files, read_journal
 from pt2bugs.results.matrix import Results, where_of
 
-IDENTITY, SIMILAR = "identity", "similar"
+IDENTITY, STRUCTURE, SIMILAR = "identity", "structure", "similar"
 MOST = 5
 """Matches in one answer."""
 _MOST_COMPARED = 60
 """Failures at either end of a text that are compared with the known bugs; those between count as not known."""
 _LEAST_SCORE = 0.5
+_LEAST_STRUCTURE = 0.6
+"""Of the weight of what two programs use, the part that both use where they are called alike."""
 _AS_WELL = 0.75
 """Of a similar bug that is told beside a known one."""
 _LEAST_WEIGHT = 6.0
-"""Of the words that a message must share with a known one to be called similar."""
+"""Of the words that a message must share with a known one to be called similar, of the traits that a program must."""
 _TELLING_LITERALS = 20
 """A pattern that fixes so many characters is taken by its word; a shorter one needs a like message as well."""
 _ALIKE = 0.7
@@ -135,7 +139,7 @@ class KnownBug:
 
 @dataclass(frozen=True)
 class Match:
-    """A case that a traceback may be. `kind` is ``identity`` or ``similar``, `why` says in words what fits.
+    """A case that a failure may be. `kind` is ``identity``, ``structure`` or ``similar``, `why` says what fits.
 
     `may_be_back` if the identity fits that is documented for other releases.
     """
@@ -197,6 +201,7 @@ class KnownBugs:
         self._judged: dict[tuple[str, ...], tuple[Bug, Signature] | None] = {}
         self._entries: dict[tuple[str, ...], Bug | None] = {}
         self._programs: dict[str, str] | None = None
+        self._traits: dict[str, frozenset[str]] | None = None
         self._is_counted = False
         self._history = history
         self._lives: dict[str, Life] = {}
@@ -252,6 +257,30 @@ class KnownBugs:
             Recognized(traceback, matcher.match(traceback) if id(traceback) in compared else ())
             for traceback in tracebacks
         ]
+
+    def of_structure(self, structure: Structure, torch: str = "") -> list[Match]:
+        """Return the known bugs whose programs fail alike, best first: none of them is known for that alone.
+
+        Args:
+            structure: of a failure.
+            torch: The release that failed, a public version; empty if it is not known.
+        """
+        if self._traits is None:
+            programs = {id_: known.case.path.read_text("utf-8", "replace") for id_, known in self.bugs.items()}
+            self._traits = {id_: traits_of(program) for id_, program in programs.items()}
+        weights = Weights([traits] for traits in self._traits.values())
+        matches = []
+        for id_, known in self.bugs.items():
+            if known.case.symptom != structure.symptom or structure.rung not in known.case.backends:
+                continue
+            bugs = (bug for bug in known.entries if not torch or bug.torch.contains(torch, prereleases=True))
+            shared = self._traits[id_] & structure.traits
+            score = weights.likeness(self._traits[id_], structure.traits)
+            is_alike = score >= _LEAST_STRUCTURE and weights.total(shared) >= _LEAST_WEIGHT
+            if is_alike and (bug := next(bugs, None)) is not None:
+                why = f"{structure.symptom} first with {structure.rung}, in a program of {', '.join(sorted(shared))}"
+                matches.append(Match(known, STRUCTURE, round(0.89 * score, 3), why, bug))
+        return sorted(matches, key=lambda match: (-match.score, match.case.id))[:MOST]
 
     def life(self, case: Case) -> Life:
         """Return where a bug begins and ends: as measured, else by its header.

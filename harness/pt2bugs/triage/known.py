@@ -10,30 +10,40 @@ from typing import Any
 from packaging.version import Version
 from pt2bugs.case.expectation import public
 from pt2bugs.match.known import KnownBugs
+from pt2bugs.match.structure import Structure
 from pt2bugs.results.matrix import Results
 from pt2bugs.triage.reproduce import Reproduction
 
 
 def known_bugs(
-    reproduction: Reproduction, torch: str, cases: Sequence[Path], results: Path, warn: Callable[[str], None]
+    reproduction: Reproduction,
+    torch: str,
+    structure: Structure,
+    cases: Sequence[Path],
+    results: Path,
+    warn: Callable[[str], None],
 ) -> list[dict[str, Any]]:
     """Return the documented bugs that a failure may be, best first, as `pt2bugs match --json` has them.
 
     Args:
         reproduction: the failure.
         torch: the version that shows it.
+        structure: what there is to recognize it by besides its words.
         cases: folders of the corpus.
         results: folder of its journal.
         warn: told of journal lines that are left out.
     """
     known = KnownBugs.load(Results(results), cases, warn)
     release = public(torch)
-    for recognition in known.recognize(text_of(reproduction), release):
-        if recognition.matches:
-            matches = [known.as_dict(match, release) for match in recognition.matches]
-            # A bug that is fixed on this release may be back, but anything else is more likely.
-            return sorted(matches, key=lambda match: is_fixed(match, release))
-    return []
+    recognized = (recognition.matches for recognition in known.recognize(text_of(reproduction), release))
+    by_words = next((matches for matches in recognized if matches), ())
+    identities = [match for match in by_words if match.is_known]
+    alike = known.of_structure(structure, release) if not identities else []
+    named = {match.case.id for match in alike}
+    similar = [match for match in by_words if not match.is_known and match.case.id not in named]
+    matches = [known.as_dict(match, release) for match in [*identities, *alike, *similar]]
+    # A bug that is fixed on this release may be back, but anything else is more likely.
+    return sorted(matches, key=lambda match: is_fixed(match, release))
 
 
 def text_of(reproduction: Reproduction) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from pt2bugs.case.expectation import public
 from pt2bugs.curate.script import lines_of_code
 from pt2bugs.files import write_text
+from pt2bugs.match.structure import Structure
 from pt2bugs.triage.artifacts import gather
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.classify import classify, operator_of
@@ -144,7 +145,8 @@ def _examine(lab: ProgramRunner, program: Program, result: Triage, settings: Set
     climber.bisect()
     climber.climb_without_decomposition(operator_of(reproduction, result.ladder))
     result.classification = classify(program, reproduction, result.ladder)
-    result.known = known_bugs(reproduction, lab.torch, settings.cases, settings.results, settings.warn)
+    structure = Structure.of(program.source, result.ladder.first_failing, result.classification.symptom or "")
+    result.known = known_bugs(reproduction, lab.torch, structure, settings.cases, settings.results, settings.warn)
     result.verdict = decide(lab, program, reproduction, result.ladder, result.classification, result.known)
     if reproduction.failed < reproduction.runs:
         result.notes.append(f"it is flaky: {reproduction.failed} of {reproduction.runs} runs fail")
