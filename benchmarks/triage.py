@@ -30,7 +30,7 @@ from pt2bugs.case.failure import documents
 from pt2bugs.case.model import Bug, Case
 from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.triage.budget import Budget
-from pt2bugs.triage.classify import classify, metadata_mismatch
+from pt2bugs.triage.classify import classify, is_named_by_a_frame, metadata_mismatch
 from pt2bugs.triage.ladder import CROSSREF, NO_DECOMPOSITION, Climber, Ladder
 from pt2bugs.triage.program import load_program
 from pt2bugs.triage.reproduce import NeverCompiles, reproduce
@@ -157,7 +157,9 @@ def triage(lab: ProgramRunner, case: Case, check_name: str, backend: str) -> dic
             if any(documents(bug, found.trial.observation) for bug in case.bugs if not bug.blocked):
                 break
         answer |= {"backend": asked, "outcome": str(found.outcome), "message": found.identity.message[:200]}
-        ladder = Climber(lab, program, found, lambda _: None, inside=False).climb()
+        climber = Climber(lab, program, found, lambda _: None)
+        ladder = climber.climb()
+        climber.narrow(is_named=is_named_by_a_frame(found, ladder), inside=False)
         classification = classify(program, found, ladder)
         return answer | {
             "first_failing": ladder.first_failing,

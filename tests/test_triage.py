@@ -19,6 +19,7 @@ KEYS = {
     "outcome", "identity", "rate", "ladder", "first_failing", "class", "component", "known", "releases", "artifacts",
     "minimized", "torch", "verdict", "reason", "workarounds",
 }  # fmt: skip
+SMALL = ("--skip", "minimize", "--skip", "artifacts")
 LAYERS = ["none", "eager", "aot_eager", "aot_eager_decomp_partition", "inductor"]
 
 
@@ -296,12 +297,73 @@ def test_a_message_cannot_end_its_fence(bench: Bench) -> None:
     assert "````\nValueError: ```" in report
 
 
-def test_a_notebook_is_refused_by_name(bench: Bench, tmp_path: Path) -> None:
-    path = tmp_path / "program.ipynb"
-    path.write_text("{}")
-    code, _, err = bench.triage(str(path))
-    assert code == 2
-    assert "is a notebook" in err
+def notebook(*cells: str) -> str:
+    """The text of a notebook with these code cells, and one of words."""
+    code = [{"cell_type": "code", "source": cell.splitlines(keepends=True)} for cell in cells]
+    return json.dumps({"cells": [{"cell_type": "markdown", "source": "# words"}, *code], "nbformat": 4})
+
+
+def test_the_code_cells_of_a_notebook(bench: Bench, tmp_path: Path) -> None:
+    path = tmp_path / "study.ipynb"
+    path.write_text(notebook("%matplotlib inline\n!pip install torch\nimport torch?", "%%bash\nls", PROGRAM))
+    answer = bench.answer(str(path), "--times", "1", *SMALL, faults={"double": "raise@aot_eager"})
+    assert answer["first_failing"] == "aot_eager"
+    assert (bench.out / "test_study.py").exists()
+    for text, problem in (("{}", "is not a notebook"), ("[", "is not a notebook"), (notebook(), "has no code cell")):
+        path.write_text(text)
+        code, _, err = bench.triage(str(path))
+        assert code == 2
+        assert problem in err
+
+
+def test_a_folder_of_programs(bench: Bench) -> None:
+    """A line of JSON for each, also for those that cannot be run; none has a network."""
+    folder = bench.folder / "issues"
+    folder.mkdir()
+    (folder / "fails.py").write_text(PROGRAM)
+    (folder / "passes.ipynb").write_text(notebook(PROGRAM.replace("double", "twice")))
+    (folder / "broken.py").write_text("import torch\nx = (")
+    (folder / "alone.py").write_text(
+        "import socket, torch\ntorch.compile(len)([1])\nsocket.create_connection(('192.0.2.1', 80), timeout=5)\n"
+    )
+    (folder / "notes.txt").write_text("no program")
+    code, out, _ = bench.triage(
+        str(folder), "--json", "--jobs", "2", "--times", "1", *SMALL, faults={"double": "raise@aot_eager"}
+    )
+    answers = {answer["program"]: answer for answer in map(json.loads, out.splitlines())}
+    assert code == 1
+    assert sorted(answers) == ["alone.py", "broken.py", "fails.py", "passes.ipynb"]
+    assert "is not Python" in answers["broken.py"]["problem"]
+    assert set(answers["fails.py"]) == {"program", *KEYS}
+    assert answers["passes.ipynb"]["outcome"] == "pass"
+    # Where the system does not let a network be taken away, no program is run.
+    alone = answers["alone.py"]
+    assert "unreachable" in alone.get("identity", {"message": "unreachable"})["message"]
+    assert (bench.out / "fails.py" / "report.md").exists()
+    (bench.folder / "empty").mkdir()
+    assert bench.triage(str(bench.folder / "empty"))[0] == 3
+
+
+def test_the_page_is_short(bench: Bench) -> None:
+    """At most 4 kB beside the program and the traceback, whatever the program says."""
+    complaint = "raise ValueError('no | <b>' + 'word ' * 4000)"
+    path = bench.program(f"{PROGRAM}\n{complaint}\n".replace("def double(x):\n", f"def double(x):\n    {complaint}\n"))
+    bench.answer(str(path), *SMALL, "--times", "1")
+    page = (bench.out / "report.md").read_text()
+    program, traceback = path.read_text(), page.partition("<summary>Traceback</summary>")[2].partition("</details>")[0]
+    assert len(page) - len(traceback) - len(program) <= 4096
+    assert page.index("**No bug") < page.index("## What happens") < page.index("## Program") < page.index("## Ladder")
+
+
+def test_what_can_be_done_comes_first(bench: Bench) -> None:
+    """Each workaround was tried: also to leave one function uncompiled."""
+    source = PROGRAM.replace(
+        "def double(x):\n    return x * 2", "def helper(x):\n    return x * 2\n\n\ndef double(x):\n    return helper(x)"
+    )
+    bench.answer(str(bench.program(source)), *SMALL, "--times", "1", faults={"double": "raise@inductor"})
+    page = (bench.out / "report.md").read_text()
+    assert 'passes with `torch.compile(..., backend="aot_eager")` (' in page
+    assert page.index("known: no bug") < page.index("passes with") < page.index("## What happens")
 
 
 def test_a_program_that_asks_for_a_gpu_by_itself(bench: Bench) -> None:

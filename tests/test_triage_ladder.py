@@ -13,11 +13,11 @@ from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.ladder import (
     CROSSREF,
+    DEFAULT_MODE,
     FUNCTIONALIZE,
     INSIDE_INDUCTOR,
     LAYERS,
     NO_DECOMPOSITION,
-    SHAPES,
     Climber,
     Ladder,
 )
@@ -26,7 +26,7 @@ from pt2bugs.triage.reproduce import Oracle, Reproduction
 from pt2bugs.triage.runner import ProgramRunner, RunResult
 
 FAILS = Observation(Outcome.RAISE, "RuntimeError", "no")
-ALWAYS = (*LAYERS, *SHAPES)
+ALWAYS = (*LAYERS, "dynamic_false")
 
 
 @dataclass
@@ -45,19 +45,22 @@ class TableLaboratory:
         return RunResult(FAILS if at_or_above else Observation(Outcome.PASS), entered=("compile",))
 
 
-def climbed(lab: TableLaboratory) -> Ladder:
-    trial = RunResult(FAILS, entered=("compile",), backends=("inductor",))
-    found = Reproduction(trial, trial.identity, 1, 1, Oracle())
-    return Climber(cast(ProgramRunner, lab), Program(Path("p.py"), "pass\n"), found, lambda _: None).climb()
+def climbed(lab: TableLaboratory, *, source: str = "pass\n", breaks: int = 0, is_named: bool = False) -> Ladder:
+    trial = RunResult(FAILS, entered=("compile",), backends=("inductor",), breaks=breaks)
+    reproduction = Reproduction(trial, trial.identity, 1, 1, Oracle())
+    climber = Climber(cast(ProgramRunner, lab), Program(Path("p.py"), source), reproduction, lambda _: None)
+    climber.climb()
+    climber.narrow(is_named=is_named)
+    return climber.ladder
 
 
 @pytest.mark.parametrize(
     ("first", "further"),
     [
-        ("eager", (FUNCTIONALIZE, CROSSREF)),
+        ("eager", (CROSSREF,)),
         ("aot_eager", (FUNCTIONALIZE, CROSSREF, NO_DECOMPOSITION)),
         ("aot_eager_decomp_partition", (CROSSREF,)),
-        ("inductor", (CROSSREF, *INSIDE_INDUCTOR)),
+        ("inductor", (CROSSREF, *(rung for rung in INSIDE_INDUCTOR if rung != DEFAULT_MODE))),
     ],
 )
 def test_what_is_tried_where_a_layer_is_the_first_to_fail(first: str, further: tuple[str, ...]) -> None:
@@ -74,3 +77,12 @@ def test_nothing_more_is_tried_where_the_compiler_is_not_needed() -> None:
     assert ladder.first_failing == "none"
     assert len(lab.asked) == 1
     assert [step.identity.outcome for step in ladder.steps[1:]] == [Outcome.SKIP] * 4
+
+
+def test_a_rung_that_can_tell_nothing_is_not_run() -> None:
+    """A frame names the component: no rung is needed for that. Where no graph breaks, `fullgraph` changes nothing."""
+    assert tuple(step.rung for step in climbed(TableLaboratory("eager"), is_named=True).steps) == ALWAYS
+    broken = climbed(TableLaboratory("eager"), breaks=1, is_named=True)
+    assert tuple(step.rung for step in broken.steps) == (*ALWAYS, "fullgraph")
+    named = climbed(TableLaboratory("inductor"), source="torch.compile(f, mode='max-autotune')\n")
+    assert DEFAULT_MODE in [step.rung for step in named.steps]

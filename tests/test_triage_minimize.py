@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.ladder import Climber, Ladder
-from pt2bugs.triage.minimize import Interesting, minimize
+from pt2bugs.triage.minimize import Interesting, minimize, with_small_counts, without_statements
 from pt2bugs.triage.program import Program, load_program
 from pt2bugs.triage.reproduce import Reproduction, reproduce
 from pt2bugs.triage.runner import ProgramRunner, program_runner
@@ -80,7 +80,7 @@ def climbed(
     program = load_program(path)
     with program_runner(python_with(folder / "env", faults), Budget(2), 60, ()) as lab:
         found = reproduce(lab, program, 1)
-        yield lab, program, found, Climber(lab, program, found, lambda _: None, inside=False).climb()
+        yield lab, program, found, Climber(lab, program, found, lambda _: None).climb()
 
 
 @contextlib.contextmanager
@@ -140,3 +140,54 @@ def test_a_program_does_not_grow(tmp_path: Path) -> None:
         small = minimize(lab, program, found, ladder, tmp_path, Budget(0), lambda _: None)
     assert (small.source, small.lines_after) == (source, small.lines_before)
     assert small.tries > 0
+
+
+TRAINER = """
+import json
+import torch
+EPOCHS = 5
+WIDTH = 8
+
+class Net:
+    def __init__(self, n_layers=4):
+        self.width = WIDTH
+
+    def forward(self, x):
+        for i in range(0, 7):
+            x = x + i
+        return x
+
+def unused():
+    return json.dumps(1)
+
+def main():
+    net = Net(n_layers=3)
+    y = net.forward(2)
+    unused()
+    assert False
+main()
+"""
+
+
+def test_epochs_steps_and_layers_become_one_first() -> None:
+    """All at once; where that will not do, each by itself. Other numbers stay."""
+    small = with_small_counts(TRAINER, lambda _: True)
+    for text in ("EPOCHS = 1", "WIDTH = 8", "n_layers=1):", "range(0, 1)", "Net(n_layers=1)"):
+        assert text in small
+    small = with_small_counts(TRAINER, lambda source: "EPOCHS = 5" in source)
+    assert "EPOCHS = 5" in small and "Net(n_layers=1)" in small
+
+
+def test_whole_statements_go_before_their_parts() -> None:
+    """What is still used is not even tried; the rest takes far fewer programs than it has statements."""
+    asked: list[str] = []
+
+    def check(source: str) -> bool:
+        asked.append(source)
+        return "net.forward(2)" in source and "assert False" in source and source.endswith("main()\n")
+
+    small = without_statements(TRAINER, check)
+    small = without_statements(small, check)
+    assert "json" not in small and "EPOCHS" not in small and "unused" not in small
+    assert len(asked) < 30
+    assert all("import torch" in source or "torch" not in source for source in asked)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from pt2bugs.triage.budget import Budget
+from pt2bugs.triage.program import with_modules
 from pt2bugs.triage.runner import ProgramRunner
 from triage_bench import PROGRAM, Bench
 
@@ -87,14 +88,31 @@ def test_a_module_beside_the_program(bench: Bench) -> None:
     assert "does not fail as the program does" not in (bench.out / "report.md").read_text()
 
 
-def test_what_is_handed_over_is_run_without_the_module_beside_it(bench: Bench) -> None:
-    (bench.folder / "helper.py").write_text("import torch\n\n\ndef double(x):\n    return x * 2\n")
+def test_what_is_handed_over_has_the_modules_beside_it(bench: Bench) -> None:
+    """In its own text, as whoever gets the case has only that."""
+    (bench.folder / "other.py").write_text("FACTOR = 2\n")
+    (bench.folder / "helper.py").write_text(
+        "import torch\nimport other\n\n\ndef double(x):\n    return x * other.FACTOR\n"
+    )
     path = bench.program("import torch\nfrom helper import double\nprint(torch.compile(double)(torch.arange(4)))\n")
     bench.answer(str(path), "--skip", "artifacts", "--times", "1", faults={"double": "raise"})
     report = (bench.out / "report.md").read_text()
-    assert "case.py does not fail as the program does" in report
-    assert "No module named 'helper'" in report
+    assert "does not fail as the program does" not in report
+    assert "import helper" not in (bench.out / "case.py").read_text()
     assert str(bench.folder) not in report
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import helper\nprint(helper)\n",
+        "from helper import double\ndouble = 3\n",
+    ],
+)
+def test_modules_that_no_text_can_stand_for(tmp_path: Path, program: str) -> None:
+    """They are used as objects, or their names are taken."""
+    (tmp_path / "helper.py").write_text("def double(x):\n    return x * 2\n")
+    assert with_modules(program, tmp_path) == program
 
 
 def test_a_program_beside_temporary_files() -> None:

@@ -49,7 +49,7 @@ class Environments:
         return Path(name)
 
     @contextlib.contextmanager
-    def runner(self, python: Path, *_: Any) -> Iterator[Environments]:
+    def runner(self, python: Path, *_: Any, **__: Any) -> Iterator[Environments]:
         self.runs.append(python.name)
         yield self
 

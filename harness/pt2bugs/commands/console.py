@@ -39,14 +39,14 @@ def warn(text: str) -> None:
     say(f"pt2bugs: warning: {text}")
 
 
-def print_json(value: Any) -> None:
+def print_json(value: Any, *, line: bool = False) -> None:
     """Print a value as JSON.
 
     Args:
         value: of plain types.
+        line: on one line, at once, as one of several.
     """
-    json.dump(value, sys.stdout, indent=1, ensure_ascii=False)
-    print()
+    print(json.dumps(value, indent=None if line else 1, ensure_ascii=False), flush=line)
 
 
 def is_terminal() -> bool:

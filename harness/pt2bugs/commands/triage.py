@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import MISSING, dataclass
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from pt2bugs.commands.console import print_json, say, warn
 from pt2bugs.commands.options import CorpusOptions, EnvironmentOptions, ResultsOptions, count, folder, option
 from pt2bugs.commands.selection import load_corpus, open_store, releases_for, targets_for
 from pt2bugs.engine.client import EngineError
-from pt2bugs.errors import InputError
+from pt2bugs.errors import InputError, NothingSelected, Pt2bugsError
 from pt2bugs.results.folder import results_folder
 from pt2bugs.run.interpreter import named_interpreter, running_interpreter
 from pt2bugs.run.plan import Target
@@ -49,7 +50,7 @@ class Options(CorpusOptions, ResultsOptions, EnvironmentOptions):
     what: str = option(
         "SCRIPT|CASE|DIR",
         default=MISSING,
-        help="a program (its own arguments behind --), a case id, or a folder to --verify",
+        help="a program (its own arguments behind --), a case id, a folder of programs, or a folder to --verify",
     )
     arguments: Sequence[str] = ()
     torch: Sequence[str] = option(
@@ -79,11 +80,12 @@ class Options(CorpusOptions, ResultsOptions, EnvironmentOptions):
     drop_unused_imports: bool = option(
         "--drop-unused-imports", default=False, help="leave out imports that are not installed and not used"
     )
+    jobs: int = option("--jobs", default=1, parse=count, metavar="N", help="programs of a folder at once (default: 1)")
     skip: Sequence[str] = option("--skip", default=(), choices=("minimize", "artifacts"), help="leave a step out")
     verify: bool = option(
         "--verify", default=False, help="run what a triage handed over, and its neighbours, on a build with a fix"
     )
-    json: bool = option("--json", default=False, help="print the result as JSON")
+    json: bool = option("--json", default=False, help="print the result as JSON; of a folder one line for each program")
 
 
 def run(options: Options) -> int:
@@ -95,6 +97,8 @@ def run(options: Options) -> int:
     interpreters = Interpreters(options)
     if options.verify:
         return render_verification(options, measure_fix(options, interpreters))
+    if Path(options.what).is_dir():
+        return triage_folder(options, interpreters)
     program = select(options)
     settings = plan(options, program, interpreters)
     return render(options, measure(program, settings), settings.folder)
@@ -210,16 +214,74 @@ def render(options: Options, result: Triage, target: Path) -> int:
         target: the folder that was written.
     """
     from pt2bugs.triage.report import summary
-    from pt2bugs.triage.verdict import exit_status
 
     if options.json:
         print_json(result.as_json())
     else:
         print(summary(result))
     say(f"written to {target}")
+    return exit_code(result)
+
+
+def exit_code(result: Triage) -> int:
+    """Return the exit code of a triage.
+
+    Args:
+        result: of the triage.
+    """
+    from pt2bugs.triage.verdict import exit_status
+
     if result.reproduction.is_failure:
         return exit_status(result.verdict)
     return UNEXPECTED if result.releases is not None and result.releases.bad else OK
+
+
+# --- a folder of programs ------------------------------------------------------------------------------
+
+
+def triage_folder(options: Options, interpreters: Interpreters) -> int:
+    """Triage every program of a folder, each without network, and print each result as it comes. Return the exit code.
+
+    Args:
+        options: of the command.
+        interpreters: with their torches.
+
+    Raises:
+        NothingSelected: the folder has no program.
+    """
+    source = Path(options.what)
+    paths = sorted(path for path in source.iterdir() if path.suffix in (".py", ".ipynb") and path.is_file())
+    if not paths:
+        raise NothingSelected(f"{source}: has no program (*.py, *.ipynb)")
+    target = options.output or Path(f"triage-{source.resolve().name}")
+    code = OK
+    from pt2bugs.triage.report import summary
+
+    with ThreadPoolExecutor(options.jobs) as pool:
+        waiting = [pool.submit(_triage_of_folder, options, interpreters, path, target / path.name) for path in paths]
+        for done in as_completed(waiting):
+            name, result, problem = done.result()
+            code = code if result is not None and exit_code(result) == OK else UNEXPECTED
+            if options.json:
+                print_json({"program": name, **(result.as_json() if result else {"problem": problem})}, line=True)
+            else:
+                told = summary(result) if result is not None else problem
+                print(f"{name}: {told}", flush=True)
+    say(f"written to {target}")
+    return code
+
+
+def _triage_of_folder(
+    options: Options, interpreters: Interpreters, path: Path, target: Path
+) -> tuple[str, Triage | None, str]:
+    """Return the name of a program, and the result or why there is none."""
+    try:
+        program = load_program(path)
+        settings = plan(replace(options, output=target), program, interpreters)
+        named = replace(settings, offline=True, log=lambda text: say(f"{path.name}: {text}"))
+        return path.name, measure(program, named), ""
+    except Pt2bugsError as error:
+        return path.name, None, str(error).splitlines()[0]
 
 
 # --- a build with a fix --------------------------------------------------------------------------------

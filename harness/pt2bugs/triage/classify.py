@@ -281,6 +281,17 @@ def component_of(identity: Identity, trial: RunResult, ladder: Ladder) -> tuple[
     return _RUNG_COMPONENT[first], f"{first} is the first rung that fails"
 
 
+def is_named_by_a_frame(reproduction: Reproduction, ladder: Ladder) -> bool:
+    """Return whether a torch frame names the component below the first failing layer, so that no variant is needed.
+
+    Args:
+        reproduction: the program's failure.
+        ladder: the layers that were tried.
+    """
+    frames = [reproduction.identity.frame, *reproduction.trial.observation.frames]
+    return _by_frame(frames[:2]) in _REFINING.get(ladder.first_failing, ())
+
+
 def metadata_mismatch(ladder: Ladder) -> str:
     """Return where a fake tensor differs from the real one, in words; empty if nowhere.
 

@@ -1,7 +1,9 @@
-"""Step 2: the same program with every `torch.compile` in it sent to one layer after the other.
+"""The same program with every `torch.compile` in it sent to one layer after the other.
 
-The first rung that shows the same failure names the layer. What comes after narrows: inside Inductor, for dynamic
-shapes, for functionalization, for fake tensors.
+The first rung that shows the same failure names the layer (`Climber.climb`). For a wrong result two settings of
+Inductor come next, which tell rounding and random numbers from a wrong kernel (`Climber.ask_settings`). Variants of the
+first failing rung narrow it further (`Climber.narrow`), last torch's own bisector (`Climber.bisect`). A rung whose
+answer nothing depends on any more is not run.
 """
 
 from __future__ import annotations
@@ -32,13 +34,11 @@ NO_EXPORT: Mapping[str, Mapping[str, Any]] = {"no_export": {"backend": "none", "
 NO_AOT_INDUCTOR = "no_aot_inductor"
 BELOW: Mapping[str, Mapping[str, Any]] = {**NO_EXPORT, NO_AOT_INDUCTOR: {"aot_inductor": "none"}}
 """Also below Inductor where it compiles ahead of time: the exported program runs instead of the package."""
-_DYNAMO = "torch._dynamo.config."
 _INDUCTOR = "torch._inductor.config."
 SHAPES: Mapping[str, Mapping[str, Any]] = {
-    "dynamic_true": {"dynamic": True},
     "dynamic_false": {"dynamic": False},
+    "dynamic_true": {"dynamic": True},
     "fullgraph": {"fullgraph": True},
-    "dynamo_disabled": {"config": {f"{_DYNAMO}disable": True}},
 }
 FUNCTIONALIZE, CROSSREF = "functionalize", "fake_tensor_crossref"
 FAKE_TENSORS: Mapping[str, Mapping[str, Any]] = {
@@ -52,14 +52,17 @@ INSIDE_AOT: Mapping[str, Mapping[str, Any]] = {
     # Without the compilers that the program hands to `aot_autograd`.
     TORCHS_COMPILERS: {"backend": "aot_eager", "own_compilers": False},
 }
-INSIDE_INDUCTOR: Mapping[str, Mapping[str, Any]] = {
-    "mode_reduce_overhead": {"backend": "inductor", "mode": "reduce-overhead"},
-    "mode_max_autotune": {"backend": "inductor", "mode": "max-autotune-no-cudagraphs"},
+SETTINGS: Mapping[str, Mapping[str, Any]] = {
+    # Torch's own bisector asks for these two, too.
+    "emulate_precision_casts": {"backend": "inductor", "config": {f"{_INDUCTOR}emulate_precision_casts": True}},
     "fallback_random": {"backend": "inductor", "config": {f"{_INDUCTOR}fallback_random": True}},
+}
+DEFAULT_MODE = "mode_default"
+INSIDE_INDUCTOR: Mapping[str, Mapping[str, Any]] = {
+    DEFAULT_MODE: {"backend": "inductor", "mode": "default"},
     "no_fusion": {"backend": "inductor", "config": {f"{_INDUCTOR}max_fusion_size": 1}},
     "no_vectorization": {"backend": "inductor", "config": {f"{_INDUCTOR}cpp.simdlen": 1}},
     "no_pattern_matcher": {"backend": "inductor", "config": {f"{_INDUCTOR}pattern_matcher": False}},
-    "emulate_precision_casts": {"backend": "inductor", "config": {f"{_INDUCTOR}emulate_precision_casts": True}},
     "cpp_wrapper": {"backend": "inductor", "config": {f"{_INDUCTOR}cpp_wrapper": True}},
 }
 _OF_EXPORT = re.compile(r'File "[^"]*torch/_?export/')
@@ -153,20 +156,28 @@ class Climber:
     """Climbs the ladder with one program.
 
     Args:
-        inside: whether Inductor's own settings are tried, where it is the first to fail; no class depends on them.
+        lab: runs programs.
+        program: the program.
+        reproduction: its failure.
+        log: told of each rung.
+        ladder: of the program that this one was made of; rungs are added to it.
     """
 
     def __init__(
-        self, lab: ProgramRunner, program: Program, reproduction: Reproduction, log: Log, *, inside: bool = True
+        self,
+        lab: ProgramRunner,
+        program: Program,
+        reproduction: Reproduction,
+        log: Log,
+        ladder: Ladder | None = None,
     ) -> None:
         self._lab, self._program, self._reproduction, self._log = lab, program, reproduction, log
-        self._inside = inside
         self._budget = lab.budget.share(BUDGET_PART)
         self._is_cut_short = False
-        self.ladder = Ladder()
+        self.ladder = ladder if ladder is not None else Ladder()
 
     def climb(self) -> Ladder:
-        """Try the rungs that can say something, as far as the budget goes.
+        """Try the layers, as far as the budget goes.
 
         Raises:
             EngineError: the engine cannot be started.
@@ -200,8 +211,10 @@ class Climber:
             self._try(rung, {"backend": rung})
         ladder.first_failing = self._first_failing()
         self._own_backend()
-        if ladder.first_failing:
-            self._narrow()
+        layers = [step.rung for step in ladder.steps if step.rung in LAYERS]
+        if ladder.first_failing in layers:
+            below = layers[: layers.index(ladder.first_failing)]
+            ladder.below = next((rung for rung in reversed(below) if ladder.heals(rung)), "")
         return ladder
 
     def _fails_at_the_same_line(self, none: Step) -> bool:
@@ -285,8 +298,6 @@ class Climber:
             step = self._try(rung, redirect)
             if step.same and self.ladder.first_failing in ("", "none"):
                 self.ladder.first_failing = rung
-        self._skip("fullgraph", "an export has one graph")
-        self._try("dynamo_disabled", {**EXPORTS.get(self.ladder.first_failing, {}), **SHAPES["dynamo_disabled"]})
         if not self.ladder.first_failing and not self._is_cut_short:
             # Neither setting alone: the program may need both, as one that exports twice.
             self.ladder.steps.append(
@@ -307,26 +318,54 @@ class Climber:
         self.ladder.steps.append(Step(rung, self._reproduction.identity, same=True, trial=self._reproduction.trial))
         self.ladder.first_failing = rung
 
-    def _narrow(self) -> None:
-        ladder = self.ladder
-        layers = [step.rung for step in ladder.steps if step.rung in LAYERS]
-        if ladder.first_failing in layers:
-            below = layers[: layers.index(ladder.first_failing)]
-            ladder.below = next((rung for rung in reversed(below) if ladder.heals(rung)), "")
-        rungs = {**SHAPES}
-        if ladder.first_failing in ("eager", "aot_eager"):
+    def ask_settings(self) -> None:
+        """Try the settings of Inductor that tell a wrong kernel from rounding and from random numbers.
+
+        Raises:
+            EngineError: the engine cannot be started.
+        """
+        first = self.ladder.first_failing
+        if self._reproduction.outcome is not Outcome.WRONG or first not in LAYERS[-2:]:
+            return
+        for rung, redirect in SETTINGS.items():
+            # Decompositions draw random numbers as well; only Inductor fuses operators.
+            if (first == LAYERS[-1] or rung == "fallback_random") and self._try(rung, redirect).identity.outcome is (
+                Outcome.PASS
+            ):
+                return
+
+    def narrow(self, *, is_named: bool = False, inside: bool = True) -> None:
+        """Try variants of the first failing rung.
+
+        Args:
+            is_named: whether a torch frame names the component already, so that no variant is needed for that.
+            inside: whether Inductor's own settings are tried; no class depends on them.
+
+        Raises:
+            EngineError: the engine cannot be started.
+        """
+        first = self.ladder.first_failing
+        compiles = "compile" in self._reproduction.trial.entered
+        if first in ("", "none") or not compiles or self.ladder.heals(NO_AOT_INDUCTOR):
+            return
+        backend = {"backend": first} if first in LAYERS else {}
+        rungs: dict[str, Mapping[str, Any]] = {}
+        if first == "aot_eager" and not is_named:
             rungs |= {FUNCTIONALIZE: {"backend": FUNCTIONALIZE}}
-        if ladder.first_failing in LAYERS[1:]:
+        if first in LAYERS and not is_named:
             rungs |= FAKE_TENSORS
-        if ladder.first_failing == "aot_eager":
+        if first == "aot_eager":
             own = self._reproduction.trial.own_compilers
             rungs |= {rung: given for rung, given in INSIDE_AOT.items() if own or rung != TORCHS_COMPILERS}
-        if ladder.first_failing == "inductor" and self._inside:
-            rungs |= INSIDE_INDUCTOR
+        if first == "inductor" and inside:
+            names_mode = "mode" in self._program.source
+            rungs |= {rung: given for rung, given in INSIDE_INDUCTOR.items() if names_mode or rung != DEFAULT_MODE}
+        # With sizes that are not dynamic it may pass; whether those are to blame the other setting tells.
+        if self._try("dynamic_false", {**backend, **SHAPES["dynamic_false"]}).identity.outcome is Outcome.PASS:
+            self._try("dynamic_true", {**backend, **SHAPES["dynamic_true"]})
+        if self._reproduction.trial.breaks:
+            self._try("fullgraph", {**backend, **SHAPES["fullgraph"]})
         for rung, redirect in rungs.items():
-            backend = {} if "backend" in redirect or ladder.first_failing not in LAYERS else {
-                "backend": ladder.first_failing
-            }  # fmt: skip
             self._try(rung, {**backend, **redirect})
 
     def climb_without_decomposition(self, operator: str) -> None:

@@ -1,7 +1,9 @@
-"""Step 5: a smaller program with the same failure at the same layer.
+"""A smaller program with the same failure at the same layer.
 
-The reducer is pysource-minimize, which takes away and simplifies nodes of the syntax tree. What it asks of each
-candidate is answered by the engine: the same identity on the rung that fails first, and a pass on the rung below.
+Numbers of epochs, steps and layers become small first, as every later candidate then runs faster. Whole statements go
+next, functions and classes among them, in halves, quarters and one by one. The rest is pysource-minimize's, which
+takes away and simplifies nodes of the syntax tree. Each candidate is answered by the engine: the same identity on the
+rung that fails first, and a pass on the rung below.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -224,14 +226,17 @@ def minimize(
         return Minimized(program.source, before, before, why_not=reason)
     best = program.source
     size = len(ast.unparse(ast.parse(best)))
+    answers: dict[str, bool] = {}
 
     def check(source: str) -> bool:
         nonlocal best, size
         if budget.is_over:
             raise _Spent
-        if not asks(source):
+        if source not in answers:
+            answers[source] = asks(source)
+        if not answers[source]:
             return False
-        if len(source) <= size:
+        if len(source) < size or best == program.source:
             best, size = source, len(source)
             log(f"minimize: {lines_of_code(best)} of {before} lines, {asks.tries} programs tried")
         return True
@@ -242,6 +247,11 @@ def minimize(
             return Minimized(
                 program.source, before, before, asks.tries, "without its comments it does not fail in the same way"
             )
+        with_small_counts(best, check)
+        while (smaller := without_statements(best, check)) != best:
+            # A definition goes once nothing uses it any more.
+            if not check(smaller):
+                break
         reduce(best, check, retries=0)
     except _Spent:
         why_not = "its share of the budget was spent"
@@ -278,6 +288,94 @@ def uncaught(lab: ProgramRunner, program: Program, reproduction: Reproduction, f
     if failure is None or not failure.same(reproduction.identity.failure, Level.MESSAGE):
         return None
     return Program(path, path.read_text(encoding="utf-8"))
+
+
+_COUNTS = re.compile(r"(?i)epoch|step|iter|layer|depth|block|repeat|batch|rounds|times|^n_|^num_|^n$")
+"""Names of numbers that say how often something is done."""
+
+
+def with_small_counts(source: str, check: Callable[[str], bool]) -> str:
+    """Return the program with its numbers of epochs, steps and layers made 1, as far as a check allows: all, or each.
+
+    Args:
+        source: of the program.
+        check: says whether a candidate will do.
+    """
+    tree = ast.parse(source)
+    counts = [number for number in _counts(tree) if isinstance(number.value, int) and number.value > 1]
+    for group in [counts, *([number] for number in counts if len(counts) > 1)]:
+        before = [number.value for number in group]
+        if not group or all(value == 1 for value in before):
+            continue
+        for number in group:
+            number.value = 1
+        if not check(ast.unparse(tree) + "\n"):
+            for number, value in zip(group, before, strict=True):
+                number.value = value
+    return ast.unparse(tree) + "\n"
+
+
+def _counts(tree: ast.Module) -> Iterator[ast.Constant]:
+    """Yield the numbers that a range, a variable, a parameter or an argument with such a name counts by."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
+            yield from (argument for argument in node.args[:2][-1:] if isinstance(argument, ast.Constant))
+        elif isinstance(node, ast.keyword) and node.arg and _COUNTS.search(node.arg):
+            yield from [node.value] if isinstance(node.value, ast.Constant) else []
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            named = [target.id for target in node.targets if isinstance(target, ast.Name)]
+            yield from [node.value] if any(map(_COUNTS.search, named)) else []
+        elif isinstance(node, ast.arguments):
+            defaults = zip(reversed(node.args), reversed(node.defaults), strict=False)
+            yield from (value for arg, value in defaults if isinstance(value, ast.Constant) and _COUNTS.search(arg.arg))
+
+
+def without_statements(source: str, check: Callable[[str], bool]) -> str:
+    """Return the program without the statements that a check allows to go, from the outermost block inwards.
+
+    Args:
+        source: of the program.
+        check: says whether a candidate will do.
+    """
+    tree = ast.parse(source)
+    blocks: list[list[ast.stmt]] = [tree.body]
+    while blocks:
+        block = blocks.pop(0)
+        size = max(1, len(block) // 2)
+        while block:
+            # From the end: what uses a name goes before what binds it.
+            for start in reversed(range(0, len(block), size)):
+                chunk = block[start : start + size]
+                if _still_used(tree, chunk):
+                    continue
+                rest = [ast.Pass()] if block is not tree.body and len(chunk) == len(block) else []
+                if [type(statement) for statement in chunk] == [ast.Pass]:
+                    continue
+                block[start : start + size] = rest
+                if not check(ast.unparse(tree) + "\n"):
+                    block[start : start + len(rest)] = chunk
+            if size == 1:
+                break
+            size //= 2
+        for statement in block:
+            for name in ("body", "orelse", "finalbody"):
+                inner = getattr(statement, name, None)
+                if isinstance(inner, list) and inner:
+                    blocks.append(inner)
+    return ast.unparse(tree) + "\n"
+
+
+def _still_used(tree: ast.Module, chunk: Sequence[ast.stmt]) -> bool:
+    """Return whether statements import or define a name that the rest of the program reads; not worth a run."""
+    inside = {id(node) for statement in chunk for node in ast.walk(statement)}
+    bound = {alias.asname or alias.name.partition(".")[0] for statement in chunk for alias in _aliases(statement)}
+    bound |= {node.name for node in chunk if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    names = (node for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
+    return any(node.id in bound and id(node) not in inside for node in names)
+
+
+def _aliases(statement: ast.stmt) -> list[ast.alias]:
+    return statement.names if isinstance(statement, (ast.Import, ast.ImportFrom)) else []
 
 
 class _Unguarded(ast.NodeTransformer):

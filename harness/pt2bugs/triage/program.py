@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import json
+import re
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,18 +33,16 @@ class Program:
 
 
 def load_program(path: Path) -> Program:
-    """Read a program and see that it is Python.
+    """Read a program, or the code cells of a notebook, and see that it is Python.
 
     Args:
-        path: of the script.
+        path: of the script, or of the notebook.
 
     Raises:
         CannotRun: it is not there, not text, or not Python.
     """
     if not path.is_file():
         raise CannotRun(f"{path}: there is no such file")
-    if path.suffix == ".ipynb":
-        raise CannotRun(f"{path}: is a notebook; save its code as a script (jupyter nbconvert --to script)")
     if path.stat().st_size > MAX_BYTES:
         raise CannotRun(f"{path}: has more than {MAX_BYTES:,} bytes; give it the program alone")
     try:
@@ -51,6 +52,9 @@ def load_program(path: Path) -> Program:
         raise CannotRun(f"{path}: is not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8") from None
     except OSError as error:
         raise CannotRun(f"{path}: cannot be read as text: {error}") from None
+    if path.suffix == ".ipynb":
+        source = code_of_notebook(path, source)
+        path = path.with_suffix(".py")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -60,6 +64,125 @@ def load_program(path: Path) -> Program:
     except (ValueError, RecursionError, MemoryError) as error:
         raise CannotRun(f"{path}: is not Python that can be parsed: {error or type(error).__name__}") from None
     return Program(path.resolve(), source)
+
+
+_MAGIC = re.compile(r"^\s*([%!?].*|.*\?\s*)$")
+"""A line that only IPython reads."""
+
+
+def code_of_notebook(path: Path, text: str) -> str:
+    """Return the code cells of a notebook as a program; lines and cells for IPython alone become comments.
+
+    Args:
+        path: of the notebook.
+        text: its JSON.
+
+    Raises:
+        CannotRun: it is not a notebook, or has no code.
+    """
+    try:
+        notebook = json.loads(text)
+        cells = notebook["cells"]
+        code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise CannotRun(f"{path}: is not a notebook of format 4; save it anew, or its code as a script") from None
+    if not any(cell.strip() for cell in code):
+        raise CannotRun(f"{path}: has no code cell")
+    return "\n\n".join(_python_of_cell(cell) for cell in code) + "\n"
+
+
+def _python_of_cell(cell: str) -> str:
+    is_for_ipython = cell.lstrip().startswith("%%")
+    lines = cell.splitlines()
+    return "\n".join(f"# {line}" if is_for_ipython or _MAGIC.match(line) else line for line in lines)
+
+
+def with_modules(source: str, folder: Path) -> str:
+    """Return a program with the modules beside it in its own text, so that it can be handed over alone.
+
+    It is returned as it is where that cannot be done: a module is used as an object, or two bind one name.
+
+    Args:
+        source: of the program.
+        folder: that it stands in.
+    """
+    modules: dict[str, ast.Module] = {}
+    try:
+        tree = ast.parse(source)
+        _inline(tree, folder, modules, ())
+    except (_NotInlinedError, SyntaxError, UnicodeDecodeError, RecursionError):
+        return source
+    if not modules:
+        return source
+    bound = [name for part in (*modules.values(), tree) for name in {*_bound(part)}]
+    if len(bound) != len(set(bound)):
+        return source
+    imports = [ast.unparse(node) for part in (*modules.values(), tree) for node in part.body if _is_import(node)]
+    future = [line for line in imports if "__future__" in line]
+    bodies = ["\n\n".join(ast.unparse(node) for node in part.body if not _is_import(node)) for part in modules.values()]
+    rest = "\n".join(ast.unparse(node) for node in tree.body if not _is_import(node))
+    return "\n".join([*dict.fromkeys([*future, *imports]), "", *bodies, "", rest]) + "\n"
+
+
+class _NotInlinedError(Exception):
+    """A module beside the program is used in a way that its text cannot stand for."""
+
+
+def _inline(tree: ast.Module, folder: Path, modules: dict[str, ast.Module], above: tuple[str, ...]) -> None:
+    """Take the imports of modules of a folder from a tree, and put the modules into a table, the innermost first."""
+    objects: dict[str, str] = {}
+    for node in [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]:
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+        own = [name for name in names if _module_file(folder, name) is not None]
+        if not own and not (isinstance(node, ast.ImportFrom) and node.level):
+            continue
+        is_renamed = any(alias.asname for alias in node.names) and isinstance(node, ast.ImportFrom)
+        if node not in tree.body or len(own) != len(names) or is_renamed or set(own) & set(above):
+            raise _NotInlinedError
+        for name in own:
+            if name not in modules:
+                inner = ast.parse((_module_file(folder, name) or folder).read_text(encoding="utf-8-sig"))
+                _inline(inner, folder, modules, (*above, name))
+                modules[name] = inner
+        if isinstance(node, ast.Import):
+            objects |= {alias.asname or alias.name: alias.name for alias in node.names}
+        tree.body.remove(node)
+    _Unqualified(objects).visit(tree)
+    if any(isinstance(node, ast.Name) and node.id in objects for node in ast.walk(tree)):
+        raise _NotInlinedError
+
+
+def _module_file(folder: Path, name: str) -> Path | None:
+    path = folder.joinpath(*name.split(".")).with_suffix(".py") if name else folder
+    return path if path.is_file() else None
+
+
+class _Unqualified(ast.NodeTransformer):
+    """Makes `module.name` a `name`."""
+
+    def __init__(self, objects: dict[str, str]) -> None:
+        self._objects = objects
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        if ast.unparse(node.value) in self._objects and isinstance(node.ctx, ast.Load):
+            return ast.copy_location(ast.Name(node.attr, ast.Load()), node)
+        self.generic_visit(node)
+        return node
+
+
+def _bound(tree: ast.Module) -> Iterator[str]:
+    """Yield the names that the body of a module binds, but by imports."""
+    for node in tree.body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.name
+        elif not _is_import(node):
+            yield from (
+                part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+            )
+
+
+def _is_import(node: ast.stmt) -> bool:
+    return isinstance(node, (ast.Import, ast.ImportFrom))
 
 
 def expects_exception(source: str, line: int) -> bool:

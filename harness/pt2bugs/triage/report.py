@@ -13,15 +13,25 @@ from pt2bugs.case.observation import telling_line
 from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.report.markdown import code, code_block, escape, link, table
 from pt2bugs.triage.classify import Classification
+from pt2bugs.triage.compilation import Compilation
 from pt2bugs.triage.identity import Identity
-from pt2bugs.triage.ladder import FAKE_TENSORS, FUNCTIONALIZE, INSIDE_AOT, INSIDE_INDUCTOR, NO_EXPORT, SHAPES, Ladder
+from pt2bugs.triage.ladder import (
+    FAKE_TENSORS,
+    FUNCTIONALIZE,
+    INSIDE_AOT,
+    INSIDE_INDUCTOR,
+    NO_EXPORT,
+    SETTINGS,
+    SHAPES,
+    Ladder,
+)
 from pt2bugs.triage.minimize import Minimized
 from pt2bugs.triage.redact import redact_source
 from pt2bugs.triage.reproduce import Reproduction
 from pt2bugs.triage.reproducer import TEST_FILES, Reproducers
 from pt2bugs.triage.since_when import Releases
 from pt2bugs.triage.verdict import NOT_A_BUG, Verdict
-from pt2bugs.triage.workarounds import Workaround, workarounds
+from pt2bugs.triage.workarounds import Workaround, of_releases
 
 LIMIT = 4096
 """Bytes of the page beside the program and the traceback."""
@@ -35,7 +45,7 @@ _RUNG_TITLES = {
     "aot_eager_decomp_partition": "and decompositions, partitioner",
     "inductor": "and Inductor",
 }
-_VARIANTS = {*SHAPES, *FAKE_TENSORS, *INSIDE_AOT, *INSIDE_INDUCTOR, FUNCTIONALIZE}
+_VARIANTS = {*SHAPES, *SETTINGS, *FAKE_TENSORS, *INSIDE_AOT, *INSIDE_INDUCTOR, FUNCTIONALIZE}
 _VERSIONS = (
     "PyTorch version",
     "Python version",
@@ -65,6 +75,8 @@ class Triage:
     minimized: Minimized | None = None
     minimal_path: Path | None = None
     handed: Reproducers | None = None
+    tried: list[Workaround] = field(default_factory=list)
+    compilation: Compilation | None = None
     versions: str = ""
     notes: list[str] = field(default_factory=list)
 
@@ -76,7 +88,9 @@ class Triage:
     @property
     def workarounds(self) -> list[Workaround]:
         """Everything that was tried, what passes first."""
-        return workarounds(self.ladder, self.releases)
+        is_bug = self.verdict is not None and self.verdict.verdict != NOT_A_BUG
+        every = [*self.tried, *(of_releases(self.releases) if is_bug else ())]
+        return sorted(every, key=lambda workaround: not workaround.passes)
 
     def as_json(self, base: Path | None = None) -> dict[str, Any]:
         """Return the JSON contract.
@@ -112,6 +126,7 @@ class Triage:
             "verdict": self.verdict.verdict if self.verdict else None,
             "reason": (self.verdict.reason or None) if self.verdict else None,
             "workarounds": [workaround.as_json() for workaround in self.workarounds],
+            **({"compilation": self.compilation.as_json()} if self.compilation is not None else {}),
         }
 
 
@@ -124,12 +139,7 @@ def summary(triage: Triage) -> str:
     reproduction, ladder, classification = triage.reproduction, triage.ladder, triage.classification
     if not reproduction.is_failure:
         lines = [_rate(triage)]
-        trial = reproduction.trial
-        if trial.breaks or trial.recompiles:
-            lines.append(
-                f"  Dynamo made {trial.graphs} graphs, with {trial.breaks} graph breaks, "
-                f"and compiled {trial.recompiles} times again"
-            )
+        lines += [f"  {sentence}" for sentence in triage.compilation.sentences()] if triage.compilation else []
         lines += [f"  {sentence}" for sentence in triage.releases.sentences()] if triage.releases else []
         return "\n".join([*lines, *(f"  note: {note}" for note in triage.notes)])
     identity = reproduction.identity
@@ -222,6 +232,7 @@ def _page(triage: Triage, program: str, folder: Path, divisor: int) -> str:
         else f"{triage.name}: {does} on torch {public(triage.torch)}",
         is_no_bug=triage.verdict is not None and triage.verdict.verdict == NOT_A_BUG,
         rate=_rate(triage),
+        compilation=triage.compilation.sentences() if triage.compilation is not None else [],
         manner=_manner(reproduction),
         said=f"{identity.error_type}{': ' if identity.error_type else ''}{identity.message}",
         known=same or triage.known[:MAX_SIMILAR],

@@ -56,6 +56,7 @@ class RunResult:
     torch: str = ""
     own_compilers: bool = False
     precision: tuple[str, ...] = ()
+    difference: str = ""
 
     @property
     def outcome(self) -> Outcome:
@@ -89,6 +90,7 @@ class ProgramRunner:
         timeout_s: of one run.
         argv: arguments of the program.
         beside: the folder of the program as it was given, whose modules programs made of it may import.
+        offline: whether programs run without network, or not at all.
     """
 
     python: Path
@@ -96,6 +98,7 @@ class ProgramRunner:
     timeout_s: float = 120.0
     argv: Sequence[str] = ()
     beside: Path | None = None
+    offline: bool = False
     runs: int = 0
     facts: EnvironmentFacts = field(default_factory=EnvironmentFacts)
 
@@ -218,6 +221,7 @@ class ProgramRunner:
             "stdout": stdout,
             "unit_test": unit_test,
             "beside": "" if alone or self.beside in (None, path.parent) else str(self.beside),
+            "offline": self.offline,
         }
         if check:
             request = {**file, "kind": "check", "check": check, "arguments": {}, "compiles": False, "setup": None}
@@ -253,6 +257,7 @@ class ProgramRunner:
             self.torch,
             bool(report.get("own_compilers")),
             tuple(report.get("precision", ())),
+            report.get("difference", ""),
         )
 
     def _clean(self, seen: Observation, path: Path) -> Observation:
@@ -277,7 +282,13 @@ def _is_told(caught: Observation, output: str) -> bool:
 
 @contextlib.contextmanager
 def program_runner(
-    python: Path, budget: Budget, timeout_s: float, argv: Sequence[str], beside: Path | None = None
+    python: Path,
+    budget: Budget,
+    timeout_s: float,
+    argv: Sequence[str],
+    beside: Path | None = None,
+    *,
+    offline: bool = False,
 ) -> Iterator[ProgramRunner]:
     """Yield a runner that is closed at the end; see `ProgramRunner`.
 
@@ -287,9 +298,10 @@ def program_runner(
         timeout_s: of one run.
         argv: arguments of the program.
         beside: the folder of the program as it was given.
+        offline: whether programs run without network, or not at all.
 
     Raises:
         EngineError: the interpreter does not start, or has no torch.
     """
-    with ProgramRunner(python, budget, timeout_s, argv, beside) as opened:
+    with ProgramRunner(python, budget, timeout_s, argv, beside, offline) as opened:
         yield opened

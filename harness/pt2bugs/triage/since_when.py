@@ -143,6 +143,7 @@ def since_when(
     timeout_s: float = 120.0,
     compare_output: bool = False,
     beside: Path | None = None,
+    offline: bool = False,
 ) -> Releases:
     """Search the releases for where the program changes.
 
@@ -159,6 +160,7 @@ def since_when(
         timeout_s: of one run.
         compare_output: whether what it prints is compared with what it prints without the compiler.
         beside: the folder of the program as it was given.
+        offline: whether programs run without network, or not at all.
     """
     releases = Releases(list(names))
     counts_caught = True
@@ -180,6 +182,7 @@ def since_when(
             timeout_s=timeout_s,
             compare_output=compare_output,
             beside=beside,
+            offline=offline,
         )
 
     ends = [names[-1], names[0]] if len(names) > 1 else list(names)
@@ -214,6 +217,7 @@ def _ask(
     timeout_s: float,
     compare_output: bool,
     beside: Path | None,
+    offline: bool,
 ) -> Answer:
     nothing = Identity(Outcome.ERROR)
     if budget.is_over:
@@ -222,7 +226,7 @@ def _ask(
         began = time.monotonic()
         python = python_of(name)
         budget.exclude(time.monotonic() - began)
-        with program_runner(python, budget, timeout_s, argv, beside) as lab:
+        with program_runner(python, budget, timeout_s, argv, beside, offline=offline) as lab:
             allowed = budget.cap(timeout_s)
             if allowed < min(timeout_s, _LEAST_RUN_S):
                 return Answer(name, None, nothing, "the budget was spent")

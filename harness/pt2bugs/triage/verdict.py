@@ -10,7 +10,7 @@ from typing import Any
 from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.triage.classify import Classification
 from pt2bugs.triage.known import is_documented
-from pt2bugs.triage.ladder import INSIDE_INDUCTOR, LAYERS, Ladder
+from pt2bugs.triage.ladder import Climber
 from pt2bugs.triage.program import Program
 from pt2bugs.triage.reproduce import Reproduction
 from pt2bugs.triage.runner import ProgramRunner
@@ -35,12 +35,14 @@ class Verdict:
         reason: Of the last, one of the four reasons; else empty.
         why: The same in a sentence.
         hints: Rewrites that torch itself suggests.
+        difference: Of a wrong result, how far the first call that is wrong is from eager's.
     """
 
     verdict: str
     reason: str = ""
     why: str = ""
     hints: tuple[str, ...] = ()
+    difference: str = ""
 
 
 def refused_argument(reproduction: Reproduction) -> Verdict | None:
@@ -59,7 +61,7 @@ def decide(
     lab: ProgramRunner,
     program: Program,
     reproduction: Reproduction,
-    ladder: Ladder,
+    climber: Climber,
     classification: Classification,
     known: Sequence[dict[str, Any]],
 ) -> Verdict:
@@ -68,8 +70,8 @@ def decide(
     Args:
         lab: Runs programs.
         program: The program as it was given.
-        reproduction: How it fails.
-        ladder: The rungs that were tried.
+        reproduction: Its failure.
+        climber: Has tried the layers.
         classification: Its class.
         known: The known bugs that it may be, best first.
 
@@ -87,32 +89,26 @@ def decide(
         hints = tuple(m["hint"].strip() for m in _HINT.finditer(message) if not m["hint"].startswith(_NO_REWRITE))
         return Verdict(LIMITATION, why=f"torch states that it does not capture this ({source})", hints=hints)
     if classification.symptom == "wrong-result":
-        return _of_a_wrong_result(lab, program, reproduction, ladder)
+        return _of_a_wrong_result(lab, program, reproduction, climber)
     return Verdict(BUG, why=classification.why)
 
 
-def _of_a_wrong_result(lab: ProgramRunner, program: Program, reproduction: Reproduction, ladder: Ladder) -> Verdict:
+def _of_a_wrong_result(lab: ProgramRunner, program: Program, reproduction: Reproduction, climber: Climber) -> Verdict:
     """Return whether a difference is the compiler's, or that of rounding or of random numbers."""
+    difference = ""
     if reproduction.oracle.reference is None and not lab.budget.is_over:
-        calls = lab.run(program.path, {"precision": True}).precision
+        compared = lab.run(program.path, {"precision": True})
+        difference, calls = compared.difference, compared.precision
         if NEAR in calls and set(calls) <= {EQUAL, NEAR}:
             why = "eager and compiled results are equally near to those of a run in double precision"
-            return Verdict(NOT_A_BUG, ROUNDING, why)
-    # Torch's own bisector asks these two first, too: they tell rounding and random numbers from a wrong kernel.
-    if ladder.first_failing == "inductor" and ladder.heals("emulate_precision_casts"):
+            return Verdict(NOT_A_BUG, ROUNDING, why, difference=difference)
+    climber.ask_settings()
+    if climber.ladder.heals("emulate_precision_casts"):
         return Verdict(NOT_A_BUG, ROUNDING, "it passes where fused operators round as eager does")
-    if ladder.first_failing in LAYERS[-2:] and _passes_with_eagers_random_numbers(lab, program, ladder):
+    if climber.ladder.heals("fallback_random"):
         return Verdict(NOT_A_BUG, RANDOMNESS, "it passes where the compiled program draws eager's random numbers")
-    return Verdict(BUG, why="its result differs from that of the layer below, and not by rounding")
-
-
-def _passes_with_eagers_random_numbers(lab: ProgramRunner, program: Program, ladder: Ladder) -> bool:
-    """Return whether the failure goes where Inductor, and its decompositions, draw random numbers as eager does."""
-    rung = "fallback_random"
-    if ladder.step(rung) is not None or lab.budget.is_over:
-        return ladder.heals(rung)
-    trial = lab.run(program.path, INSIDE_INDUCTOR[rung])
-    return trial.outcome is Outcome.PASS and not trial.absent
+    why = "its result differs from that of the layer below, and not by rounding"
+    return Verdict(BUG, why=why, difference=difference)
 
 
 def exit_status(verdict: Verdict | None) -> int:

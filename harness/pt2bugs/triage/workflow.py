@@ -1,24 +1,34 @@
-"""All steps of a triage, one after the other. What is there when the budget ends is kept."""
+"""All steps of a triage, one after the other. What is there when the budget ends is kept.
+
+Reproduce; climb the layers; say whose fault it is; reduce the program on the first failing rung; then variants,
+torch's bisector, workarounds, releases, what is handed over and artifacts with the small program.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pt2bugs.case.expectation import public
+from pt2bugs.case.failure import Level
 from pt2bugs.curate.script import lines_of_code
+from pt2bugs.engine.client import EngineError
+from pt2bugs.errors import Pt2bugsError
 from pt2bugs.files import write_text
 from pt2bugs.match.structure import Structure
 from pt2bugs.triage.artifacts import gather
 from pt2bugs.triage.budget import Budget
-from pt2bugs.triage.classify import classify, operator_of
+from pt2bugs.triage.classify import classify, is_named_by_a_frame, operator_of
+from pt2bugs.triage.compilation import compilation_of
 from pt2bugs.triage.known import known_bugs
 from pt2bugs.triage.ladder import Climber
 from pt2bugs.triage.minimize import minimize, uncaught
-from pt2bugs.triage.program import Program, without_import
+from pt2bugs.triage.program import Program, with_modules, without_import
 from pt2bugs.triage.redact import redact_source
 from pt2bugs.triage.report import Triage, report
 from pt2bugs.triage.reproduce import MISSING, TIMES, Reproduction, reproduce
@@ -26,8 +36,10 @@ from pt2bugs.triage.reproducer import versions, write_reproducers
 from pt2bugs.triage.runner import ProgramRunner, program_runner
 from pt2bugs.triage.since_when import PythonOf, Releases, since_when
 from pt2bugs.triage.verdict import NOT_A_BUG, decide, refused_argument
+from pt2bugs.triage.workarounds import try_workarounds
 
 RESULT, REPORT, MINIMAL, PROGRAM = "triage.json", "report.md", "minimal.py", "program.py"
+VERSIONS = "versions.txt"
 MINIMIZE_PART = 0.4
 
 
@@ -41,6 +53,7 @@ class Settings:
         releases: what to search, oldest first; empty: the one interpreter alone.
         cases, results: the corpus and its journal, to find known bugs in.
         skip: steps to leave out: ``minimize``, ``artifacts``.
+        offline: whether the program runs without network, or not at all.
     """
 
     folder: Path
@@ -55,12 +68,13 @@ class Settings:
     compare_output: bool = False
     drop_unused_imports: bool = False
     skip: frozenset[str] = frozenset()
+    offline: bool = False
     log: Callable[[str], None] = field(default=lambda _: None)
     warn: Callable[[str], None] = field(default=lambda _: None)
 
 
 def triage(program: Program, settings: Settings) -> Triage:
-    """Reproduce, climb, classify, gather, minimize, search, hand over.
+    """Triage a program, and write what comes of it.
 
     Args:
         program: as it was given.
@@ -70,155 +84,254 @@ def triage(program: Program, settings: Settings) -> Triage:
         CannotRun, NeverCompiles: the program is none to be triaged.
         EngineError: the interpreter cannot be used.
     """
-    budget = Budget(settings.minutes)
-    releases: Releases | None = None
-    release = settings.releases[0] if settings.releases else ""
-    beside = program.path.parent
-    with tempfile.TemporaryDirectory(prefix="pt2bugs-triage-") as work_folder:
-        # A script may delete, rename or write itself: the user's own file is never run.
-        program = Program(Path(work_folder) / program.path.name, program.source)
-        write_text(program.path, program.source)
-        dropped: list[str] = []
-        if settings.drop_unused_imports:
-            program, dropped = _without_unused_imports(program, beside, settings, budget)
-        if len(settings.releases) > 1:
-            release, releases = _search(program, settings, budget, beside)
-        with program_runner(settings.python_of(release), budget, settings.timeout_s, settings.argv, beside) as lab:
-            settings.log("reproduce")
-            reproduction = reproduce(lab, program, settings.times, compare_output=settings.compare_output)
-            result = Triage(program.name, lab.torch, reproduction, releases=releases)
-            result.notes += [
-                f"the import of {name}, which is not installed and not used, was left out" for name in dropped
-            ]
-            result.notes += [reproduction.note] if reproduction.note else []
-            if reproduction.is_failure:
-                _examine(lab, program, result, settings, budget)
-            else:
-                _write(program, program.source, result, settings.folder)
-    return result
+    return _Triaging(settings, program).triage()
 
 
-def _without_unused_imports(
-    program: Program, beside: Path, settings: Settings, budget: Budget
-) -> tuple[Program, list[str]]:
-    """Return the program without imports that are not installed and not used, and the names of these."""
-    dropped: list[str] = []
-    python = settings.python_of(settings.releases[-1])
-    with program_runner(python, budget, settings.timeout_s, settings.argv, beside) as lab:
-        while True:
-            seen = lab.run(program.path).observation
-            missing = MISSING.search(seen.message) if seen.error_type == "ModuleNotFoundError" else None
-            source = without_import(program.source, missing[1]) if missing else None
-            if missing is None or source is None:
-                return program, dropped
-            dropped.append(missing[1])
-            write_text(program.path, source)
-            program = Program(program.path, source)
+class _Triaging:
+    """The triage of one program. `beside` is its folder, whose modules it may import."""
+
+    def __init__(self, settings: Settings, program: Program) -> None:
+        self._settings, self._given = settings, program
+        self._budget = Budget(settings.minutes)
+        self._beside = program.path.parent
+
+    def triage(self) -> Triage:
+        """Return the result; the files are in the folder of the settings."""
+        settings, names = self._settings, list(self._settings.releases)
+        with tempfile.TemporaryDirectory(prefix="pt2bugs-triage-") as work_folder:
+            # A script may delete, rename or write itself: the user's own file is never run.
+            program = Program(Path(work_folder) / self._given.path.name, self._given.source)
+            write_text(program.path, program.source)
+            notes: list[str] = []
+            if settings.drop_unused_imports:
+                program, notes = self._without_unused_imports(program)
+            release, releases = names[-1] if names else "", None
+            if len(names) > 1 and not self._fails_on(program, release):
+                release, releases = self._search(program)
+            with self._runner(release) as lab:
+                settings.log("reproduce")
+                reproduction = reproduce(lab, program, settings.times, compare_output=settings.compare_output)
+                result = Triage(self._given.name, lab.torch, reproduction, releases=releases, notes=notes)
+                result.notes += [reproduction.note] if reproduction.note else []
+                if reproduction.is_failure:
+                    _Examination(lab, program, result, settings, self._budget, self._since_when).examine()
+                else:
+                    if reproduction.trial.breaks or reproduction.trial.recompiles:
+                        settings.log("graph breaks and recompilations")
+                        result.compilation = compilation_of(lab, program, reproduction.trial)
+                    write(program, program.source, result, settings.folder)
+        return result
+
+    def _runner(self, release: str) -> contextlib.AbstractContextManager[ProgramRunner]:
+        settings, python = self._settings, self._python(release)
+        return program_runner(
+            python, self._budget, settings.timeout_s, settings.argv, self._beside, offline=settings.offline
+        )
+
+    def _python(self, release: str) -> Path:
+        """Return the interpreter of a release; making its environment is no part of the budget."""
+        began = time.monotonic()
+        python = self._settings.python_of(release)
+        self._budget.exclude(time.monotonic() - began)
+        return python
+
+    def _fails_on(self, program: Program, release: str) -> bool:
+        """Return whether the program fails on a release; False also where it cannot be run there."""
+        try:
+            with self._runner(release) as lab:
+                self._settings.log(f"torch {release}")
+                return reproduce(lab, program, 1, compare_output=self._settings.compare_output).is_failure
+        except (EngineError, Pt2bugsError):
+            return False
+
+    def _search(self, program: Program) -> tuple[str, Releases]:
+        """Return the releases, and the one to triage on: the newest that fails, or the newest there is."""
+        names, releases = self._settings.releases, self._since_when(program, 0.5)
+        ran = [name for name in names if name in releases.answers and releases.answers[name].trial is not None]
+        failing = [name for name in ran if releases.answers[name].identity.is_failure]
+        return (failing or ran or list(names))[-1], releases
+
+    def _since_when(self, program: Program, part: float = 1.0) -> Releases:
+        """Return what the releases say of a program, in that part of the budget."""
+        settings = self._settings
+        return since_when(
+            program,
+            settings.releases,
+            settings.python_of,
+            self._budget.share(part),
+            settings.log,
+            argv=settings.argv,
+            timeout_s=settings.timeout_s,
+            compare_output=settings.compare_output,
+            beside=self._beside,
+            offline=settings.offline,
+        )
+
+    def _without_unused_imports(self, program: Program) -> tuple[Program, list[str]]:
+        """Return the program without imports that are not installed and not used, and a note for each of these."""
+        notes: list[str] = []
+        with self._runner(self._settings.releases[-1]) as lab:
+            while True:
+                seen = lab.run(program.path).observation
+                missing = MISSING.search(seen.message) if seen.error_type == "ModuleNotFoundError" else None
+                source = without_import(program.source, missing[1]) if missing else None
+                if missing is None or source is None:
+                    return program, notes
+                notes.append(f"the import of {missing[1]}, which is not installed and not used, was left out")
+                write_text(program.path, source)
+                program = Program(program.path, source)
 
 
-def _search(program: Program, settings: Settings, budget: Budget, beside: Path) -> tuple[str, Releases]:
-    """Return the releases, and the one to triage on: the newest that fails, or the newest there is."""
-    releases = since_when(
-        program,
-        settings.releases,
-        settings.python_of,
-        budget.share(0.5),
-        settings.log,
-        argv=settings.argv,
-        timeout_s=settings.timeout_s,
-        compare_output=settings.compare_output,
-        beside=beside,
-    )
-    ran = [name for name in settings.releases if name in releases.answers and releases.answers[name].trial is not None]
-    failing = [name for name in ran if releases.answers[name].identity.is_failure]
-    return (failing or ran or list(settings.releases))[-1], releases
+@dataclass
+class _Examination:
+    """The steps of a program that fails, on one release."""
 
+    lab: ProgramRunner
+    program: Program
+    result: Triage
+    settings: Settings
+    budget: Budget
+    since_when: Callable[[Program], Releases]
 
-def _examine(lab: ProgramRunner, program: Program, result: Triage, settings: Settings, budget: Budget) -> None:
-    reproduction, log = result.reproduction, settings.log
-    if (refused := refused_argument(reproduction)) is not None:
-        result.verdict = refused
-        _write(program, program.source, result, settings.folder)
-        return
-    climber = Climber(lab, program, reproduction, log)
-    result.ladder = climber.climb()
-    climber.bisect()
-    climber.climb_without_decomposition(operator_of(reproduction, result.ladder))
-    result.classification = classify(program, reproduction, result.ladder)
-    structure = Structure.of(program.source, result.ladder.first_failing, result.classification.symptom or "")
-    result.known = known_bugs(reproduction, lab.torch, structure, settings.cases, settings.results, settings.warn)
-    result.verdict = decide(lab, program, reproduction, result.ladder, result.classification, result.known)
-    if reproduction.failed < reproduction.runs:
-        result.notes.append(f"it is flaky: {reproduction.failed} of {reproduction.runs} runs fail")
-    _write(program, program.source, result, settings.folder)
-    if result.verdict.verdict == NOT_A_BUG:
-        return
-    with tempfile.TemporaryDirectory(prefix="pt2bugs-triage-") as work_folder:
-        source, shown, open_ = _minimized(lab, program, result, settings, budget, Path(work_folder))
-        _write(program, source, result, settings.folder)
-        log("hand over: case and unit test")
-        result.versions = versions(lab, Path(work_folder))
-        bug_in = result.releases.specifier if result.releases is not None else ""
+    def examine(self) -> None:
+        """Fill the result, and write it after each step."""
+        result, settings, log = self.result, self.settings, self.settings.log
+        reproduction = result.reproduction
+        if (refused := refused_argument(reproduction)) is not None:
+            result.verdict = refused
+            self._write(self.program.source)
+            return
+        climber = Climber(self.lab, self.program, reproduction, log)
+        result.ladder = climber.climb()
+        result.classification = classify(self.program, reproduction, result.ladder)
+        classification, first = result.classification, result.ladder.first_failing
+        structure = Structure.of(self.program.source, first, classification.symptom or "")
+        result.known = known_bugs(
+            reproduction, self.lab.torch, structure, settings.cases, settings.results, settings.warn
+        )
+        result.verdict = decide(self.lab, self.program, reproduction, climber, result.classification, result.known)
+        if reproduction.failed < reproduction.runs:
+            result.notes.append(f"it is flaky: {reproduction.failed} of {reproduction.runs} runs fail")
+        self._write(self.program.source)
+        if result.verdict.verdict == NOT_A_BUG:
+            return
+        with tempfile.TemporaryDirectory(prefix="pt2bugs-triage-") as work_folder:
+            small, shown = self._smallest(Path(work_folder))
+            self._write(small.source)
+            self._narrow(small, shown, Path(work_folder))
+            self._write(small.source)
+            if result.releases is None and len(settings.releases) > 1:
+                result.releases = self.since_when(small)
+                if small.source != self.program.source:
+                    result.releases.about = "The minimal program fails so"
+            self._hand_over(small, shown, Path(work_folder))
+            self._write(small.source)
+            self._gather(small)
+        if self.budget.is_over:
+            spent = f"the budget of {settings.minutes:g} minutes was spent"
+            result.notes.append(f"{spent}; the answers are those that were there by then")
+        self._write(small.source)
+
+    def _smallest(self, folder: Path) -> tuple[Program, Reproduction]:
+        """Return the smallest program with the failure, and how it fails."""
+        result, lab, given = self.result, self.lab, self.program
+        reproduction, program = result.reproduction, self._alone(folder)
+        if reproduction.trial.is_caught and (open_ := uncaught(lab, program, reproduction, folder)) is not None:
+            program = open_
+            reproduction = self._shown(program) or reproduction
+            result.notes.append("the program catches what the compiler raises; the minimal program lets it out")
+        if "minimize" in self.settings.skip:
+            return program, reproduction
+        share = self.budget.share(MINIMIZE_PART)
+        minimized = minimize(lab, program, reproduction, result.ladder, folder, share, self.settings.log)
+        result.minimized = replace(minimized, lines_before=lines_of_code(given.source))
+        result.minimal_path = self.settings.folder / MINIMAL
+        write_text(result.minimal_path, redact_source(minimized.source))
+        small = Program(folder / given.path.name, minimized.source)
+        write_text(small.path, small.source)
+        # A smaller program may ask for less: no backend, no compile beside an export.
+        shown = self._shown(small) if minimized.source != program.source and not self.budget.is_over else None
+        return (small, shown) if shown is not None else (small, reproduction)
+
+    def _shown(self, program: Program) -> Reproduction | None:
+        """Return how a program made of the one that was given fails; None if it does not."""
+        reproduction = self.result.reproduction
+        trial = self.lab.run(program.path, stdout=reproduction.oracle.reference is not None)
+        identity = reproduction.oracle.identity(trial)
+        return replace(reproduction, trial=trial, identity=identity) if identity.is_failure else None
+
+    def _alone(self, folder: Path) -> Program:
+        """Return the program with the modules beside it in its own text, if it then fails in the same way."""
+        program, reproduction = self.program, self.result.reproduction
+        source = with_modules(program.source, self.lab.beside) if self.lab.beside is not None else program.source
+        if source == program.source:
+            return program
+        alone = Program(folder / "alone.py", source)
+        write_text(alone.path, source)
+        trial = self.lab.run(alone.path, stdout=reproduction.oracle.reference is not None, alone=True)
+        identity = reproduction.oracle.identity(trial)
+        # MESSAGE: the frame is the same, but the lines of the program have moved.
+        is_same = identity.failure is not None and identity.failure.same(reproduction.identity.failure, Level.MESSAGE)
+        return alone if is_same and trial.is_caught == reproduction.trial.is_caught else program
+
+    def _narrow(self, small: Program, shown: Reproduction, folder: Path) -> None:
+        """Try variants, torch's bisector and workarounds with the small program, and classify with what they say."""
+        result, log = self.result, self.settings.log
+        climber = Climber(self.lab, small, shown, log, result.ladder)
+        climber.narrow(is_named=is_named_by_a_frame(result.reproduction, result.ladder))
+        climber.bisect()
+        operator = operator_of(shown, result.ladder) or operator_of(result.reproduction, result.ladder)
+        climber.climb_without_decomposition(operator)
+        before = result.classification
+        result.classification = classify(self.program, result.reproduction, result.ladder)
+        if result.verdict is not None and before is not None and result.verdict.why == before.why:
+            result.verdict = replace(result.verdict, why=result.classification.why)
+        given = (self.program, result.reproduction)
+        result.tried = try_workarounds(self.lab, given, (small, shown), result.ladder, operator, folder, log)
+
+    def _hand_over(self, small: Program, shown: Reproduction, folder: Path) -> None:
+        """Write the case and the unit test of the small program."""
+        result, settings = self.result, self.settings
+        settings.log("hand over: case and unit test")
+        result.versions = versions(self.lab, folder)
+        write_text(settings.folder / VERSIONS, f"{result.versions.strip()}\n")
+        if result.classification is None:
+            return
         result.handed = write_reproducers(
-            lab,
-            source,
+            self.lab,
+            small.source,
             shown,
             result.classification,
-            program.name,
+            result.name,
             settings.folder,
-            bug_in,
+            result.releases.specifier if result.releases is not None else "",
             passes_plain=result.ladder.heals("none") or result.ladder.heals("no_export"),
         )
         result.notes += result.handed.problems
-        _write(program, source, result, settings.folder)
-        _gather(lab, open_, result, settings, budget)
-    if budget.is_over:
-        result.notes.append(f"the budget of {settings.minutes:g} minutes was spent; what is here was found until then")
-    _write(program, source, result, settings.folder)
+
+    def _gather(self, small: Program) -> None:
+        """Gather the logs and files of its class."""
+        result = self.result
+        if "artifacts" not in self.settings.skip and result.classification is not None:
+            folder = self.settings.folder / "artifacts"
+            result.artifacts, missing = gather(
+                self.lab, small, result.classification, result.ladder, folder, self.budget, self.settings.log
+            )
+            result.notes += [f"no artifact {reason}" for reason in missing]
+
+    def _write(self, source: str) -> None:
+        write(self.program, source, self.result, self.settings.folder)
 
 
-def _gather(lab: ProgramRunner, program: Program, result: Triage, settings: Settings, budget: Budget) -> None:
-    if "artifacts" not in settings.skip and result.classification is not None:
-        folder = settings.folder / "artifacts"
-        result.artifacts, missing = gather(
-            lab, program, result.classification, result.ladder, folder, budget, settings.log
-        )
-        result.notes += [f"no artifact {reason}" for reason in missing]
+def write(program: Program, source: str, result: Triage, folder: Path) -> None:
+    """Write the report as it is now.
 
-
-def _minimized(
-    lab: ProgramRunner, program: Program, result: Triage, settings: Settings, budget: Budget, work_folder: Path
-) -> tuple[str, Reproduction, Program]:
-    """Return the smallest program, its failure, and the program that it was made of.
-
-    If the program catches the failure, it is made of one that lets it out.
+    Args:
+        program: as it was given.
+        source: the smallest program so far.
+        result: of the steps so far.
+        folder: to write to.
     """
-    reproduction, before = result.reproduction, program
-    if reproduction.trial.is_caught and (open_ := uncaught(lab, program, reproduction, work_folder)) is not None:
-        program = open_
-        trial = lab.run(program.path)
-        identity = trial.identity if trial.identity.is_failure else reproduction.identity
-        reproduction = Reproduction(trial, identity, reproduction.failed, reproduction.runs, reproduction.oracle)
-        result.notes.append("the program catches what the compiler raises; the minimal program lets it out")
-    if "minimize" in settings.skip:
-        return program.source, reproduction, program
-    share = budget.share(MINIMIZE_PART)
-    small = minimize(lab, program, reproduction, result.ladder, work_folder, share, settings.log)
-    if before is not program:
-        small = replace(small, lines_before=lines_of_code(before.source))
-    result.minimized = small
-    result.minimal_path = settings.folder / MINIMAL
-    write_text(result.minimal_path, redact_source(small.source))
-    if small.lines_after < small.lines_before and not budget.is_over:
-        # What is left may ask for less: no backend, no compile beside an export.
-        again = lab.run(result.minimal_path, stdout=reproduction.oracle.reference is not None)
-        if again.identity.is_failure:
-            reproduction = replace(reproduction, trial=again)
-    return small.source, reproduction, program
-
-
-def _write(program: Program, source: str, result: Triage, folder: Path) -> None:
-    """Write the report as it is now; `source` is the smallest program so far."""
     write_text(folder / PROGRAM, redact_source(program.source))
     write_text(folder / REPORT, report(result, source, folder))
     data = {**result.as_json(folder), "name": result.name, "release": public(result.torch)}

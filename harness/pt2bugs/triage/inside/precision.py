@@ -14,13 +14,14 @@ _TIMES = 4
 """A compiled result may be so many times as far from the exact one as eager's; torch's own factor is 2 to 10."""
 
 
-def measured(compiled: Any, original: Any, tell: Callable[[str], None]) -> Any:
+def measured(compiled: Any, original: Any, tell: Callable[[str, str], None]) -> Any:
     """Return a compiled function, or module, whose calls are compared.
 
     Args:
         compiled: What `torch.compile` made.
         original: What it was made of.
-        tell: Gets a word for each call: ``equal``, ``near``, ``far``, or ``unknown`` where they cannot be compared.
+        tell: Gets a word for each call: ``equal``, ``near``, ``far``, or ``unknown`` where they cannot be compared; and
+            the size of the difference in words, empty where there is none.
     """
     import torch
 
@@ -31,7 +32,7 @@ def measured(compiled: Any, original: Any, tell: Callable[[str], None]) -> Any:
     return _measured(compiled, original, tell)
 
 
-def _measured(compiled: Any, original: Any, tell: Callable[[str], None]) -> Any:
+def _measured(compiled: Any, original: Any, tell: Callable[[str, str], None]) -> Any:
     import torch
     from torch.utils._pytree import tree_map
 
@@ -49,9 +50,9 @@ def _measured(compiled: Any, original: Any, tell: Callable[[str], None]) -> Any:
             exact_args, exact_kwargs = tree_map(_exact, given)
             with double_precision():
                 exact = original(*exact_args, **exact_kwargs)
-            tell(_compare(result, eager, exact))
+            tell(*_compare(result, eager, exact))
         except Exception:
-            tell(UNKNOWN)
+            tell(UNKNOWN, "")
         torch.set_rng_state(after)
         return result
 
@@ -96,25 +97,36 @@ def double_precision() -> Any:
     return Double()
 
 
-def _compare(result: Any, eager: Any, exact: Any) -> str:
+def _compare(result: Any, eager: Any, exact: Any) -> tuple[str, str]:
+    """Return how near a result is to eager's, and the size of the first difference."""
     import torch
     from torch.utils._pytree import tree_leaves
 
     leaves = [tree_leaves(value) for value in (result, eager, exact)]
     if len({len(some) for some in leaves}) != 1:
-        return FAR
-    answer = EQUAL
+        return FAR, f"{len(leaves[0])} results instead of {len(leaves[1])}"
+    answer, size = EQUAL, ""
     for got, want, ideal in zip(*leaves, strict=True):
         if not isinstance(got, torch.Tensor):
             continue
-        if not isinstance(want, torch.Tensor) or (got.shape, got.dtype) != (want.shape, want.dtype):
-            return FAR
+        if not isinstance(want, torch.Tensor):
+            return FAR, f"{_kind(got)} instead of a {type(want).__name__}"
+        if (got.shape, got.dtype) != (want.shape, want.dtype):
+            return FAR, f"{_kind(got)} instead of {_kind(want)}"
         if torch.equal(got, want) or torch.allclose(got, want, rtol=0, atol=0, equal_nan=True):
             continue
+        unequal = got != want
+        distance = float((got.detach().to(torch.complex128) - want.detach().to(torch.complex128)).abs().max())
+        wrong = f"{int(unequal.sum())} of {got.numel()} elements of {_kind(got)} differ from eager's"
+        size = size or f"{wrong}, by at most {distance:.3g}"
         if not got.is_floating_point() or not is_near(got.detach(), want.detach(), ideal.detach().double()):
-            return FAR
+            return FAR, size
         answer = NEAR
-    return answer
+    return answer, size
+
+
+def _kind(value: Any) -> str:
+    return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
 
 
 def is_near(got: Any, want: Any, ideal: Any) -> bool:

@@ -18,6 +18,7 @@ from pt2bugs.engine.check import SoftTimeout, import_file, remember_originals, s
 from pt2bugs.engine.messages import CallRequest, CheckReport
 from pt2bugs.engine.observe import observe_exception, render
 from pt2bugs.engine.program import left_well, run_as_main
+from pt2bugs.triage.inside.network import leave_network
 from pt2bugs.triage.inside.redirect import NONE, Entries, HandledExceptions, install
 from pt2bugs.triage.inside.redirect import __file__ as redirect_file
 
@@ -34,6 +35,7 @@ class RedirectedRequest(CallRequest):
         stdout: Whether what it prints is reported.
         unit_test: Whether its tests are what runs.
         beside: A further folder whose modules it may import, or empty.
+        offline: Whether it runs without network, or not at all.
     """
 
     path: str
@@ -45,6 +47,7 @@ class RedirectedRequest(CallRequest):
     stdout: bool
     unit_test: bool
     beside: str
+    offline: bool
 
 
 class Counts(TypedDict):
@@ -67,6 +70,7 @@ class RedirectedReport(CheckReport, Counts):
     absent: list[str]
     disabled: str
     precision: list[str]
+    difference: str
     handled: list[list[str]]
     lines: list[int]
     stdout: str
@@ -79,6 +83,7 @@ def run(request: RedirectedRequest) -> RedirectedReport:
         request: The file and the redirection.
     """
     path, redirect = request["path"], request["redirect"]
+    is_allowed = not request["offline"] or leave_network()
     entries = Entries(path, lambda kind: tell(f"entered-{kind}", True))
     seed(request["device"], request["threads"])
     install(redirect, entries)
@@ -90,6 +95,8 @@ def run(request: RedirectedRequest) -> RedirectedReport:
         try:
             try:
                 timer.start()
+                if not is_allowed:
+                    raise _NetworkError
                 if request["unit_test"]:
                     _run_unit_tests(path)
                 else:
@@ -106,6 +113,8 @@ def run(request: RedirectedRequest) -> RedirectedReport:
         originals.restore()
     if failure is None or left_well(failure):
         seen, failure = Observation(Outcome.PASS), None
+    elif isinstance(failure, _NetworkError):
+        seen = Observation(Outcome.ERROR, message="the system does not let its network be taken away")
     else:
         seen = observe_exception(failure, path)
         if seen.outcome is Outcome.TIMEOUT:
@@ -122,12 +131,17 @@ def run(request: RedirectedRequest) -> RedirectedReport:
         "absent": entries.absent,
         "disabled": entries.disabled,
         "precision": entries.precision,
+        "difference": entries.difference,
         "handled": handled.seen if handled is not None else [],
         "lines": lines,
         "stdout": "".join(printed),
         **_counts(),
     }
     return report
+
+
+class _NetworkError(Exception):
+    """The network cannot be taken away."""
 
 
 def _run_unit_tests(path: str) -> None:

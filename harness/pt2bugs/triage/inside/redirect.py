@@ -43,6 +43,8 @@ class Entries:
         self.absent: list[str] = []
         self.precision: list[str] = []
         """Nearness to the exact result of each compared call: see `precision`."""
+        self.difference = ""
+        """Size of the difference of the first call that is not equal to eager's."""
         self.disabled = ""
         """Name of the last application that torch's own bisector let through."""
         self._depth = 0
@@ -56,6 +58,16 @@ class Entries:
         if kind not in self.kinds:
             self.kinds.append(kind)
             self._tell(kind)
+
+    def compare(self, word: str, size: str = "") -> None:
+        """Note how near the result of a call is to eager's.
+
+        Args:
+            word: see `precision`.
+            size: of the difference; empty where there is none.
+        """
+        self.precision.append(word)
+        self.difference = self.difference or size
 
     def name_backend(self, backend: Any) -> None:
         """Note a backend that the program asks for.
@@ -168,7 +180,7 @@ def _redirect_compile(torch: Any, redirect: Mapping[str, Any], entries: Entries)
                 return _uncompiled(model, redirect)
             compiled = original(model, *args, **_options(redirect, options))
             is_outer = outermost and redirect.get("precision")
-            return precision.measured(compiled, model, entries.precision.append) if is_outer else compiled
+            return precision.measured(compiled, model, entries.compare) if is_outer else compiled
 
     torch.compile = compile_
     module_class = torch.nn.Module if hasattr(torch, "nn") else None
@@ -223,7 +235,7 @@ def _telling(function: Any, entries: Entries) -> Any:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        entries.precision.append(precision.UNKNOWN)
+        entries.compare(precision.UNKNOWN)
         return function(*args, **kwargs)
 
     return call
