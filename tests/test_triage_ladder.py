@@ -26,6 +26,7 @@ from pt2bugs.triage.reproduce import Oracle, Reproduction
 from pt2bugs.triage.runner import ProgramRunner, RunResult
 
 FAILS = Observation(Outcome.RAISE, "RuntimeError", "no")
+WRONG = Observation(Outcome.WRONG, "AssertionError", "Tensor-likes are not close!")
 ALWAYS = (*LAYERS, "dynamic_false")
 
 
@@ -34,6 +35,8 @@ class TableLaboratory:
     """Passes below a layer and fails from it on. `asked` are the redirections of all runs."""
 
     first: str
+    heals: tuple[str, ...] = ()
+    fails: Observation = field(default_factory=lambda: FAILS)
     budget: Budget = field(default_factory=lambda: Budget(5))
     timeout_s: float = 60.0
     asked: list[Mapping[str, Any]] = field(default_factory=list)
@@ -42,7 +45,8 @@ class TableLaboratory:
         self.asked.append(redirect)
         backend = redirect.get("backend", "none")
         at_or_above = backend in LAYERS and LAYERS.index(backend) >= LAYERS.index(self.first)
-        return RunResult(FAILS if at_or_above else Observation(Outcome.PASS), entered=("compile",))
+        fails = at_or_above and not any(name in self.heals for name in redirect.get("config", {}))
+        return RunResult(self.fails if fails else Observation(Outcome.PASS), entered=("compile",))
 
 
 def climbed(lab: TableLaboratory, *, source: str = "pass\n", breaks: int = 0, is_named: bool = False) -> Ladder:
@@ -86,3 +90,29 @@ def test_a_rung_that_can_tell_nothing_is_not_run() -> None:
     assert tuple(step.rung for step in broken.steps) == (*ALWAYS, "fullgraph")
     named = climbed(TableLaboratory("inductor"), source="torch.compile(f, mode='max-autotune')\n")
     assert DEFAULT_MODE in [step.rung for step in named.steps]
+
+
+EMULATE, FALLBACK = (f"torch._inductor.config.{name}" for name in ("emulate_precision_casts", "fallback_random"))
+
+
+@pytest.mark.parametrize(
+    ("first", "fails", "heals", "asked"),
+    [
+        ("inductor", WRONG, (), [EMULATE, FALLBACK]),
+        ("inductor", WRONG, (EMULATE,), [EMULATE]),
+        ("aot_eager_decomp_partition", WRONG, (FALLBACK,), [FALLBACK]),
+        ("aot_eager", WRONG, (), []),
+        ("inductor", FAILS, (), []),
+    ],
+)
+def test_settings_that_tell_a_bug_from_rounding_come_first(
+    first: str, fails: Observation, heals: tuple[str, ...], asked: list[str]
+) -> None:
+    """Of a wrong result, before anything else is tried on the first failing rung. No exception is rounding."""
+    lab = TableLaboratory(first, heals, fails)
+    trial = RunResult(fails, entered=("compile",), backends=("inductor",))
+    reproduction = Reproduction(trial, trial.identity, 1, 1, Oracle())
+    climber = Climber(cast(ProgramRunner, lab), Program(Path("p.py"), "pass\n"), reproduction, lambda _: None)
+    climber.climb()
+    climber.ask_settings()
+    assert [name for redirect in lab.asked for name in redirect.get("config", {})] == asked

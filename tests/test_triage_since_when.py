@@ -118,3 +118,20 @@ def test_other_words_on_another_release_are_the_same_failure(clock: Clock, monke
     releases = search(environments, monkeypatch, Budget(5), 30)
     assert releases.bad == ["2.8.0", "2.9.1"]
     assert releases.transitions == []
+
+
+@pytest.mark.parametrize(
+    ("shown", "specifier"),
+    [
+        ({"2.8.0": PASSES, "2.9.1": FAILS, "2.10.0": PASSES}, ">=2.9.1,<2.10.0"),
+        ({"2.9.1": FAILS, "2.12.1": PASSES}, "==2.9.1"),
+        ({"2.8.0": FAILS, "2.9.1": FAILS, "2.12.1": PASSES}, ">=2.8.0,<=2.9.1"),
+        ({"2.8.0": PASSES, "2.9.1": FAILS}, ">=2.9.1"),
+        ({"2.8.0": FAILS, "2.9.1": FAILS}, ">=2.8.0"),
+        ({"2.8.0": PASSES, "2.9.1": PASSES}, ""),
+    ],
+)
+def test_an_entry_says_no_more_than_was_measured(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch, shown: dict[str, Observation], specifier: str
+) -> None:
+    assert search(Environments(clock, shown), monkeypatch, Budget(5), 30).specifier == specifier

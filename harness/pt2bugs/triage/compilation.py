@@ -12,7 +12,7 @@ from typing import Any
 from pt2bugs.triage.program import Program
 from pt2bugs.triage.runner import ProgramRunner, RunResult
 
-_PREFIX = re.compile(r"^(?:\[[^\]]*\] )*[VDIWE]\d{4} [\d:.]+ \d+ \S+:\d+\](?: \[[^\]]*\])* ?", re.MULTILINE)
+_PREFIX = re.compile(r"^(?:\[[^\]]*\]:? ?)*[VDIWE]\d{4} [\d:.]+ \d+ \S+:\d+\](?: \[[^\]]*\])* ?", re.MULTILINE)
 """Begin of every line that torch logs: time, process, place in torch, number of the compilation."""
 _BREAK = re.compile(r"^Graph break[^\n]* in user code at (?P<file>\S+?):(?P<line>\d+)$", re.MULTILINE)
 _RECOMPILED = re.compile(r"^Recompiling function (?P<name>\S+) in (?P<file>\S+?):(?P<line>\d+)$", re.MULTILINE)
@@ -100,7 +100,7 @@ def places_in(logs: str) -> list[Place]:
     """
     text = _PREFIX.sub("", logs)
     begins = sorted([*_BREAK.finditer(text), *_RECOMPILED.finditer(text)], key=lambda match: match.start())
-    ends = [*(match.start() for match in begins[1:]), len(text)]
+    ends = [match.start() for match in begins[1:]] + [len(text)] * bool(begins)
     times: Counter[tuple[str, str]] = Counter()
     places: dict[tuple[str, str], Place] = {}
     for match, end in zip(begins, ends, strict=True):

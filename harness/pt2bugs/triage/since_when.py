@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from packaging.version import Version
 from pt2bugs.bisect.search import Search, choose
 from pt2bugs.case.failure import Level
 from pt2bugs.case.observation import telling_line
@@ -77,8 +78,14 @@ class Releases:
     @property
     def specifier(self) -> str:
         """The releases that have it, as a header says it: no further than they were measured."""
-        parts = [f">={self.introduced.after}" if self.introduced else "", f"<{self.fixed.after}" if self.fixed else ""]
-        return ",".join(filter(None, parts))
+        if not self.bad:
+            return ""
+        first, fixed = self.introduced.after if self.introduced else self.bad[0], self.fixed
+        if fixed is None:
+            return f">={first}"
+        if not fixed.unprobed and not fixed.between and _is_next(fixed.before, fixed.after):
+            return f">={first},<{fixed.after}"
+        return f"=={first}" if first == fixed.before else f">={first},<={fixed.before}"
 
     def sentences(self) -> list[str]:
         """Return since when and until when, in words."""
@@ -130,6 +137,12 @@ class Releases:
             for name in self.names
             if name in self.answers
         }
+
+
+def _is_next(before: str, after: str) -> bool:
+    """Return whether no minor release stands between two releases."""
+    old, new = Version(before), Version(after)
+    return old.major == new.major and new.minor - old.minor <= 1
 
 
 def since_when(
