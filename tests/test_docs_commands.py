@@ -35,6 +35,7 @@ PARSED = {
     "pt2bugs repair start": "two such releases, and a proved fix: `test_repair_patch` makes a folder",
     "pt2bugs repair score": "the same: `test_repair_score` scores patches",
     "triage script.py": "an interpreter with a fake torch: `test_triage` runs it",
+    "triage issues/": "a folder of programs: `test_triage` runs one",
 }
 RELEASES: dict[str, dict[str, str]] = {
     "2.9.1": {"doubled": "raise"},

@@ -79,7 +79,7 @@ def test_a_failure_that_the_program_catches(tmp_path: Path, capsys: pytest.Captu
         if __name__ == "__main__":
             main()
     """
-    answer = triage(tmp_path, capsys, program, "--minutes", "3")
+    answer = triage(tmp_path, capsys, program, "--minutes", "10")
     assert answer["identity"]["error_type"] == "torch._dynamo.exc.Unsupported"
     assert [one["outcome"] for one in answer["ladder"][:2]] == ["pass", "raise"]
     assert (answer["first_failing"], answer["class"], answer["component"]) == ("eager", "graph-break", "dynamo")
