@@ -103,6 +103,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     for place in (wheels, folder, folder / "dist"):
         place.mkdir(exist_ok=True)
         write_backend(place, "mine", {"doubled": "raise"}, module="torch")
+    write_backend(wheels, "mine", {}, version="1.1", module="torch")
     torch = write_torch(tmp_path_factory.mktemp("torch"), "2.13.0", RELEASES["2.13.0"])
     with serve_index(wheels, tmp_path_factory.mktemp("index")) as index:
         made = World(folder, index, torch)

@@ -12,6 +12,7 @@ from pt2bugs.bisect.search import Search, choose, cost_alone, takes_part
 from pt2bugs.case.cells import Cell
 from pt2bugs.case.expectation import cannot_say_here, expects_bug
 from pt2bugs.case.vocabulary import Verdict
+from pt2bugs.envs.environment import Key
 from pt2bugs.envs.store import Store
 from pt2bugs.results.history import (
     CONFIDENCE,
@@ -35,10 +36,11 @@ MAX_RUNS = 60
 
 @dataclass
 class BisectedCheck:
-    """One check on one device and backend over the releases of the range.
+    """One check on one device and backend over the releases of the range, or the versions of a package.
 
     `search` has the releases that may say something; `unusable` the others, each with the reason, among them
-    those that were probed and could not say. `known` is what the journal answered from the start.
+    those that were probed and could not say. `known` is what the journal answered from the start; `targets` and
+    `axis` are those of its `Bisection`.
     """
 
     cell: Cell
@@ -46,6 +48,8 @@ class BisectedCheck:
     findings: dict[str, Finding] = field(default_factory=dict)
     unusable: dict[str, str] = field(default_factory=dict)
     known: dict[str, State] = field(default_factory=dict)
+    targets: Mapping[str, Target | str] = field(default_factory=dict)
+    axis: str = "torch"
 
     @property
     def is_flaky(self) -> bool:
@@ -120,10 +124,10 @@ class BisectedCheck:
         if transitions:
             return "; ".join(map(self.sentence, transitions))
         if len(decided) == 1:
-            return f"cannot decide: only torch {decided[0]} says something, {self.search.states[decided[0]]}"
+            return f"cannot decide: only {self.axis} {decided[0]} says something, {self.search.states[decided[0]]}"
         if self.is_missed:
             return "cannot decide: the check is flaky, and its documented bug was never seen"
-        span = f"from torch {decided[0]} to {decided[-1]}"
+        span = f"from {self.axis} {decided[0]} to {decided[-1]}"
         unless = "" if len(decided) == len(self.search.versions) else f", in the {len(decided)} releases run"
         if self.search.states[decided[0]] is State.BUG:
             return f"always there {span}{unless}: neither introduced nor fixed in this range"
@@ -136,8 +140,10 @@ class BisectedCheck:
             transition: of the search.
         """
         if transition.unprobed:
-            return f"{window(transition)}, not narrowed further ({len(transition.unprobed)} releases between not run)"
-        return window(transition) if self.is_sure(transition) else f"cannot decide: perhaps {window(transition)}"
+            between = f"{len(transition.unprobed)} releases between not run"
+            return f"{window(transition, self.axis)}, not narrowed further ({between})"
+        told = window(transition, self.axis)
+        return told if self.is_sure(transition) else f"cannot decide: perhaps {told}"
 
 
 def clean_side(transition: Transition[str]) -> str:
@@ -167,11 +173,12 @@ class Bisection:
 
     Args:
         cells: the checks.
-        targets: the environment of each release of the range, oldest first; a text instead of one says
-            why there is none.
+        targets: the environment of each release of the range, oldest first, or of each version of a package in one
+            release; a text instead of one says why there is none.
         results: where what is run is recorded.
         journal: what it says.
         thorough: run every release.
+        axis: of what these are the releases or versions.
     """
 
     def __init__(
@@ -182,8 +189,10 @@ class Bisection:
         journal: Histories,
         *,
         thorough: bool = False,
+        axis: str = "torch",
     ) -> None:
         self.targets, self.results, self.journal, self.thorough = targets, results, journal, thorough
+        self.axis = axis
         self.cost = Cost()
         self._failures: dict[str, str] = {}
         self._confirmed: Counter[str] = Counter()
@@ -198,20 +207,22 @@ class Bisection:
             if isinstance(target, str):
                 unusable[release] = target
                 continue
-            expected[release] = expects_bug(cell, release, target.key.python)
+            environment = (target.key.torch, target.key.python, target.key.extras)
+            expected[release] = expects_bug(cell, *environment)
             # What the header rules out costs no environment; a thorough search trusts it in nothing.
-            if not self.thorough and (reason := cannot_say_here(cell, release, target.key.python)):
+            if not self.thorough and (reason := cannot_say_here(cell, *environment)):
                 unusable[release] = reason
-        return BisectedCheck(cell, Search(list(self.targets), expected, self.thorough), unusable=unusable)
+        search = Search(list(self.targets), expected, self.thorough)
+        return BisectedCheck(cell, search, unusable=unusable, targets=self.targets, axis=self.axis)
 
     def _take_over(self) -> None:
         """Take over what the journal says now."""
         for history in self.histories:
             states = history.search.states
-            extras_of = {r: () if isinstance(target, str) else target.key.extras for r, target in self.targets.items()}
-            rows = {extras: self.journal.of(history.cell, extras) for extras in set(extras_of.values())}
-            for release, extras in extras_of.items():
-                finding = rows[extras].finding(release)
+            keys = {r: Key(r, "") if isinstance(target, str) else target.key for r, target in self.targets.items()}
+            rows = {extras: self.journal.of(history.cell, extras) for extras in {key.extras for key in keys.values()}}
+            for release, key in keys.items():
+                finding = rows[key.extras].finding(key.torch)
                 tried = release in states or release in self._failures
                 if finding is not None and (tried or finding.suffices):
                     history.findings[release] = finding
@@ -270,10 +281,12 @@ class Bisection:
         # By the number of repeats: flaky checks need some, and more on the clean side of a transition.
         batches: dict[int, list[Work]] = {}
         probed: list[tuple[BisectedCheck, str]] = []
+        release_of: dict[Key, str] = {}
         for release in chosen:
             target = self.targets[release]
             if not isinstance(target, Target):
-                raise TypeError(f"torch {release} has no environment and takes no part: {target}")
+                raise TypeError(f"{self.axis} {release} has no environment and takes no part: {target}")
+            release_of[target.key] = release
             owed: dict[int, list[Cell]] = {}
             for history in self.histories:
                 if repeats := self._repeats(history, release, options.repeat):
@@ -289,7 +302,7 @@ class Bisection:
             runner = new_runner(self.results, store, replace(options, repeat=repeats), progress, self.journal.add)
             for part in runner.run(work):
                 if part.failure:
-                    self._failures[part.target.key.torch] = part.failure
+                    self._failures[release_of[part.target.key]] = part.failure
         for history, release in probed:
             history.search.states.setdefault(release, State.UNKNOWN)
         self._take_over()
@@ -308,23 +321,26 @@ class Bisection:
     def _describe_round(self, chosen: Sequence[str]) -> str:
         open_ = [history for history in self.histories if history.search.questions()]
         if not open_:
-            return f"more runs of flaky checks on their clean side: torch {chosen[0]}"
-        lines = [f"{len(open_)} of {len(self.histories)} checks open, next: torch {' and '.join(chosen)}"]
+            return f"more runs of flaky checks on their clean side: {self.axis} {chosen[0]}"
+        lines = [f"{len(open_)} of {len(self.histories)} checks open, next: {self.axis} {' and '.join(chosen)}"]
         if len(self.histories) <= 4:
             for history in open_:
                 for transition in history.search.transitions():
                     if transition.unprobed:
                         name = f"{history.cell.case.id}::{history.cell.name}"
                         left = len(transition.unprobed)
-                        lines.append(f"  {name}: {window(transition)}, {left} release{'s' * (left != 1)} between")
+                        lines.append(
+                            f"  {name}: {window(transition, self.axis)}, {left} release{'s' * (left != 1)} between"
+                        )
         return "\n".join(lines)
 
 
-def window(transition: Transition[str]) -> str:
+def window(transition: Transition[str], axis: str) -> str:
     """Return a transition in words: ``fixed between torch 2.9.1 and 2.10.0``.
 
     Args:
         transition: of a search.
+        axis: of what the search has releases.
     """
     word = "introduced" if transition.introduced else "fixed"
-    return f"{word} between torch {transition.before} and {transition.after}"
+    return f"{word} between {axis} {transition.before} and {transition.after}"

@@ -121,6 +121,13 @@ class Comparison:
     differences: Sequence[Difference]
     entries: Sequence[Accepted] = ()
     today: date = field(default_factory=date.today)
+    torch: str = ""
+
+    @property
+    def title(self) -> str:
+        """The move in words."""
+        move = f"{self.before} -> {self.after}"
+        return f"{move} on torch {self.torch}" if self.torch else f"torch {move}"
 
     @cached_property
     def _covered(self) -> dict[Difference, Accepted]:
@@ -150,7 +157,7 @@ class Comparison:
         return [
             entry
             for entry in self.entries
-            if any(entry.speaks_of(difference.cell.key, self.after) for difference in there)
+            if any(entry.speaks_of(difference.cell.key, self.torch or self.after) for difference in there)
             and not any(
                 difference.after and entry.covers(difference.cell.key, difference.after.record) for difference in there
             )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from packaging.specifiers import SpecifierSet
-from packaging.utils import canonicalize_name
+from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 from pt2bugs.case.cells import Cell
 from pt2bugs.case.failure import documents
@@ -100,13 +101,39 @@ def _has_packages(bug: Bug, where: Where) -> bool:
 
 
 def pinned(extras: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """Return name and version of what was installed by version beside torch.
+    """Return name and version of what was installed by version, or from a wheel, beside torch.
 
     Args:
-        extras: the words of a journal line, such as ``numpy==1.26.4``.
+        extras: the words of a journal line, such as ``numpy==1.26.4`` or ``toyc-1.1-py3-none-any.whl@01234567``.
     """
-    pairs = (word.split("==") for word in extras if word.count("==") == 1)
-    return tuple((canonicalize_name(name), version) for name, version in pairs if is_version(version))
+    return tuple(pin for word in extras if (pin := _pin(word)))
+
+
+@lru_cache(maxsize=4096)
+def _pin(word: str) -> tuple[str, str] | None:
+    name, _, version = word.partition("==")
+    wheel = word.partition("@")[0]
+    if wheel.endswith(".whl"):
+        with contextlib.suppress(InvalidWheelFilename, InvalidVersion):
+            project, built, _, _ = parse_wheel_filename(wheel)
+            return str(project), str(built)
+    return (str(canonicalize_name(name)), version) if is_version(version) else None
+
+
+def apart_from(extras: Iterable[str], package: str) -> tuple[str, tuple[str, ...]]:
+    """Return the version of a package that was installed by version beside torch, and the words for everything else.
+
+    Args:
+        extras: the words of a journal line.
+        package: its name. If none of the words pins it, its version is empty.
+    """
+    name, version, others = canonicalize_name(package), "", []
+    for word in extras:
+        if (pin := _pin(word)) and pin[0] == name:
+            version = pin[1]
+        else:
+            others.append(word)
+    return version, tuple(others)
 
 
 @lru_cache(maxsize=4096)
@@ -274,33 +301,36 @@ def xpass_advice(case: Case, check: str, where: Where, bug: Bug) -> str:
     return "\n".join(lines)
 
 
-def expects_bug(cell: Cell, torch: str, python: str) -> bool:
-    """Return whether the header documents the bug for a cell in a release, to be seen and not blocked.
+def expects_bug(cell: Cell, torch: str, python: str, extras: Iterable[str] = ()) -> bool:
+    """Return whether the header documents the bug for a cell in an environment, to be seen and not blocked.
 
     Args:
         cell: a backend that the header does not name is taken for one that it does.
         torch: a public version.
         python: a version.
+        extras: what is installed beside torch.
     """
-    bug = expected_bug(cell.case, cell.check.name, _where(cell, torch, python))
+    bug = expected_bug(cell.case, cell.check.name, _where(cell, torch, python, extras))
     return bug is not None and not bug.blocked
 
 
-def cannot_say_here(cell: Cell, torch: str, python: str) -> str:
-    """Return why the header says that a cell cannot answer in a release; empty if it can.
+def cannot_say_here(cell: Cell, torch: str, python: str, extras: Iterable[str] = ()) -> str:
+    """Return why the header says that a cell cannot answer in an environment; empty if it can.
 
     Args:
         cell: which one.
         torch: a public version.
         python: a version.
+        extras: what is installed beside torch.
     """
     case = cell.case
     if not is_available(case, torch):
         return f"needs torch {case.requires_torch}"
-    bug = expected_bug(case, cell.check.name, _where(cell, torch, python))
+    bug = expected_bug(case, cell.check.name, _where(cell, torch, python, extras))
     return f"blocked by another limitation, says {case.path.name}:{bug.line}" if bug and bug.blocked else ""
 
 
-def _where(cell: Cell, torch: str, python: str) -> Where:
+def _where(cell: Cell, torch: str, python: str, extras: Iterable[str]) -> Where:
     backends = cell.case.backends
-    return Where(torch, python, cell.device, cell.backend if cell.backend in backends else backends[0])
+    backend = cell.backend if cell.backend in backends else backends[0]
+    return Where(torch, python, cell.device, backend, packages=pinned(extras))

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
+from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from pt2bugs.backends.spec import backend_spec
 from pt2bugs.bisect.bisection import BisectedCheck, Bisection
 from pt2bugs.case.cells import Cell
+from pt2bugs.case.expectation import apart_from
 from pt2bugs.case.model import Case
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say, warn
@@ -32,7 +37,17 @@ from pt2bugs.commands.selection import (
 )
 from pt2bugs.envs.environment import Key
 from pt2bugs.envs.extras import known_extras
-from pt2bugs.envs.releases import Release, ReleaseError, known_releases, minors, parse_request, select_releases
+from pt2bugs.envs.packages import package_word
+from pt2bugs.envs.releases import (
+    Release,
+    ReleaseError,
+    known_releases,
+    minors,
+    one_release,
+    package_versions,
+    parse_request,
+    select_releases,
+)
 from pt2bugs.errors import InputError, NothingSelected
 from pt2bugs.isolate import fixes
 from pt2bugs.results.folder import results_folder
@@ -46,6 +61,10 @@ COMPARE = "https://github.com/pytorch/pytorch/compare/{}...{}"
 EXAMPLES = (
     ("pt2bugs bisect pytorch_172213", "the releases between which it was broken and fixed, and the commits"),
     ("pt2bugs bisect --component inductor --offline", "of every Inductor case, by what the journal has"),
+    (
+        'pt2bugs bisect --backend mine --package "mine>=1.0" --torch 2.13.0',
+        "the versions of a backend between which each of its bugs came and went",
+    ),
 )
 
 
@@ -59,6 +78,12 @@ class Options(SelectionOptions, ResultsOptions, RunningOptions):
         metavar="RANGE",
         help='the releases: ">=2.4,<2.10", minors (the default), all, nightly:2026-01-01..2026-03-01; '
         "of a range the newest patch of each minor release takes part",
+    )
+    package: str = option(
+        "--package",
+        default="",
+        metavar="REQ",
+        help='search the versions of this package on one release of torch (default: the newest): "mine>=1.0"',
     )
     patches: bool = option("--patches", default=False, help="every patch release of the range takes part")
     candidates: bool = option("--candidates", default=False, help="release candidates take part, too")
@@ -88,6 +113,11 @@ def select(options: Options) -> tuple[list[Case], list[Cell]]:
     corpus, cases = select_cases(options)
     place = without_release(options, options.backend)
     parse_request(options.torch)
+    if options.package:
+        _requirement(options.package)
+        if len(options.torch) > 1 or len(options.backend) != 1:
+            problem = "its versions are searched with one --backend, on one --torch"
+            raise InputError(f"--package {options.package}: {problem}")
     cells = [cell for cell in select_cells(options, cases) if belongs(cell, place)]
     if not cells:
         wanted = sorted({case.extra for case in cases if case.extra})
@@ -114,6 +144,16 @@ def plan(options: Options, corpus: Sequence[Case], cells: Sequence[Cell]) -> Bis
     else:
         known = known_releases(package_sources(options), warn)
     tell_newest(options.torch, known)
+    if options.package:
+        requirement = _requirement(options.package)
+        release = one_release(options.torch[0] if options.torch else "latest", known)
+        versions = (
+            histories.versions(requirement.name, cells, str(release))
+            if options.offline
+            else package_versions(requirement.name, package_sources(options))
+        )
+        targets = _package_targets(options, requirement, release, versions, histories)
+        return Bisection(cells, targets, results, histories, thorough=options.thorough, axis=requirement.name)
     targets = _targets(options, range_of(options, known), histories)
     return Bisection(cells, targets, results, histories, thorough=options.thorough)
 
@@ -175,26 +215,70 @@ def _matching(spec: str, request: object, releases: Sequence[Release], *, candid
 
 def _targets(options: Options, releases: Sequence[Release], histories: Histories) -> dict[str, Target | str]:
     """Return the environment of each release, or why there is none."""
-    targets: dict[str, Target | str] = {}
-    place = without_release(options, options.backend)
-    extras = place.key.extras
-    for release in releases:
-        known = known_extras()
-        unmade = [name for name in extras if name in known and known[name].requirements_for(str(release)) is None]
-        if options.offline:
-            key = Key(str(release), options.python or histories.python_of(release), extras)
-            targets[str(release)] = replace(place, key=key)
-        elif unmade:
-            targets[str(release)] = f"the extra {unmade[0]} is not made for it"
-        else:
-            try:
-                targets[str(release)] = targets_for(options, [release], options.backend)[0]
-            except InputError as error:
-                targets[str(release)] = str(error)
+    targets = {str(release): _target(options, release, histories) for release in releases}
     if all(isinstance(target, str) for target in targets.values()):
         newest = str(releases[-1])
         raise ReleaseError(f"no release of the range can be used; torch {newest}: {targets[newest]}")
     return targets
+
+
+def _target(options: Options, release: Release, histories: Histories) -> Target | str:
+    """Return the environment of a release, or why there is none."""
+    place = without_release(options, options.backend)
+    extras, known = place.key.extras, known_extras()
+    unmade = [name for name in extras if name in known and known[name].requirements_for(str(release)) is None]
+    if options.offline:
+        return replace(place, key=Key(str(release), options.python or histories.python_of(release), extras))
+    if unmade:
+        return f"the extra {unmade[0]} is not made for it"
+    try:
+        return targets_for(options, [release], options.backend)[0]
+    except InputError as error:
+        return str(error)
+
+
+# --- the versions of a package -------------------------------------------------------------------------
+
+
+def _requirement(text: str) -> Requirement:
+    try:
+        return Requirement(text)
+    except InvalidRequirement:
+        raise InputError(f'--package {text}: is no requirement, such as "mine>=1.0,<2"') from None
+
+
+def _package_targets(
+    options: Options, requirement: Requirement, release: Release, versions: Sequence[Version], histories: Histories
+) -> dict[str, Target | str]:
+    """Return the environment of each version of a package that takes part, oldest first, or why there is none."""
+    name = requirement.name
+    chosen = list(requirement.specifier.filter(versions))
+    if len(chosen) < 2:
+        there = f"{versions[0]} to {versions[-1]}" if versions else "none"
+        where = f"the journal has on torch {release}" if options.offline else "there is"
+        raise InputError(f"--package {requirement}: a bisection needs two versions of {name}; {where} {there}")
+    targets = {
+        str(version): _target(_with_version(options, name, str(version)), release, histories) for version in chosen
+    }
+    if all(isinstance(target, str) for target in targets.values()):
+        raise ReleaseError(f"no version of {name} can be used; {name} {chosen[-1]}: {targets[str(chosen[-1])]}")
+    return targets
+
+
+def _with_version(options: Options, name: str, version: str) -> Options:
+    """Return the options with a version of a package: in place of the one that `--with` or the backend names."""
+    named = options.packages or [text for _, text in backend_spec(options.backend[0]).installs]
+    pin = f"{name}=={version}"
+    packages = [pin if _is_of(text, name) else text for text in named]
+    return replace(options, packages=packages if pin in packages else [*packages, pin])
+
+
+def _is_of(text: str, name: str) -> bool:
+    """Return whether a requirement or a wheel is of a package."""
+    word, _ = package_word(text)
+    wheel = word.partition("@")[0]
+    own = wheel.partition("-")[0] if wheel.endswith(".whl") else re.split(r"[^\w.-]", word)[0]
+    return canonicalize_name(own) == canonicalize_name(name)
 
 
 # --- the answer ---------------------------------------------------------------------------------------
@@ -246,7 +330,7 @@ def answer_of(history: BisectedCheck, options: Options) -> dict[str, Any]:
         "check": cell.check.name,
         "device": cell.device,
         "backend": cell.backend,
-        "extras": list(without_release(options, options.backend).key.extras),
+        "extras": list(apart_from(without_release(options, options.backend).key.extras, history.axis)[1]),
         "decided": history.is_decided,
         "summary": history.summary,
         "releases": {release: str(search.states[release]) for release in search.versions if release in search.states},
@@ -267,15 +351,15 @@ def _transition(transition: Transition[str], history: BisectedCheck, options: Op
         "after_git": gits[transition.after],
         "before_seen": history.findings[transition.before].summary,
         "after_seen": history.findings[transition.after].summary,
-        "compare": COMPARE.format(gits[transition.before], gits[transition.after]) if all(gits.values()) else "",
+        "compare": COMPARE.format(*gits.values()) if all(gits.values()) and history.axis == "torch" else "",
         "cannot_say": list(transition.between),
         "not_run": list(transition.unprobed),
         "confidence": history.confidence(transition),
         "sure": history.is_sure(transition),
         "documented_fix": documented,
         "fits_header": fits,
-        "isolated": _isolated(transition, history.cell, options),
-        "reproduce": [_reproduce(history.cell, side, options) for side in (transition.before, transition.after)],
+        "isolated": _isolated(transition, history.cell, options) if history.axis == "torch" else "",
+        "reproduce": [_reproduce(history, side, options) for side in (transition.before, transition.after)],
     }
 
 
@@ -303,9 +387,13 @@ def _isolated(transition: Transition[str], cell: Cell, options: Options) -> str:
     return ""
 
 
-def _reproduce(cell: Cell, release: str, options: Options) -> str:
-    extras = without_release(options, options.backend).key.extras
-    return shlex.join(rerun_command(options, options.cases, cell, release, extras))
+def _reproduce(history: BisectedCheck, side: str, options: Options) -> str:
+    target = history.targets[side]
+    if history.axis != "torch":
+        options = _with_version(options, history.axis, side)
+    if not isinstance(target, Target):
+        raise TypeError(f"{history.axis} {side} has no environment, and said nothing")
+    return shlex.join(rerun_command(options, options.cases, history.cell, target.key.torch, target.key.extras))
 
 
 def text_of(history: BisectedCheck, options: Options) -> str:
@@ -336,9 +424,9 @@ def _transition_lines(transition: Transition[str], history: BisectedCheck, optio
     answer = _transition(transition, history, options)
     lines = [history.sentence(transition)]
     for side in ("before", "after"):
-        git = f" ({answer[f'{side}_git'][:12]})" if answer[f"{side}_git"] else ""
+        git = f" ({answer[f'{side}_git'][:12]})" if answer[f"{side}_git"] and history.axis == "torch" else ""
         state = history.search.states[answer[side]]
-        lines.append(f"  torch {answer[side]}{git}: {state}, {_short(answer[f'{side}_seen'])}")
+        lines.append(f"  {history.axis} {answer[side]}{git}: {state}, {_short(answer[f'{side}_seen'])}")
     if answer["confidence"] is not None:
         enough = "" if answer["sure"] else f", less than the {CONFIDENCE:.0%} it takes"
         lines.append(f"  flaky; confidence that the clean side is clean: {answer['confidence']:.1%}{enough}")

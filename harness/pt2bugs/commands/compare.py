@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import MISSING, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from pathlib import Path
 
@@ -34,7 +34,7 @@ from pt2bugs.commands.selection import (
 from pt2bugs.envs.releases import Release, ReleaseError, known_releases, one_release, one_release_request
 from pt2bugs.errors import InputError, NothingSelected, install_command
 from pt2bugs.report.comparison import FOLDED, as_markdown, notes_of
-from pt2bugs.results.history import FLAKY_REPEATS, Histories
+from pt2bugs.results.history import FLAKY_REPEATS, Finding, Histories
 from pt2bugs.results.matrix import Results
 from pt2bugs.run.plan import Work, belongs, may_be_here
 from pt2bugs.run.runner import progress_of_cells
@@ -44,6 +44,10 @@ EXAMPLES = (
     ("pt2bugs compare 2.9.1 2.12 2.13 --group-by component", "two moves, each by layer of the compiler"),
     ("pt2bugs compare 2.9.1 latest --offline --markdown", "from the journal alone, to paste into a pull request"),
     ("pt2bugs compare 2.9.1 2.13 --allow accepted.toml", "in CI: exit 1 only for what nobody accepted"),
+    (
+        "pt2bugs compare 2.13 --backend mine --with mine==1.0 --against mine==1.1",
+        "two versions of a backend on one release of torch",
+    ),
 )
 _FORMS = "2.9.1 (that release), 2.9 (its newest patch) or latest"
 _RELEASE = re.compile(r"\d+\.\d+(\.\d+)?((a|b|rc)\d+)?(\.dev\d+)?|latest")
@@ -54,9 +58,15 @@ _RELEASE = re.compile(r"\d+\.\d+(\.\d+)?((a|b|rc)\d+)?(\.dev\d+)?|latest")
 class Options(SelectionOptions, ResultsOptions, RunningOptions):
     """Options of `compare`. `patterns` may begin with further releases."""
 
-    before: str = option("A", default=MISSING, help=f"the release to come from: {_FORMS}")
+    before: str = option("A", default="", help=f"the release to come from: {_FORMS}")
     after: str = option(
-        "B", default=MISSING, help="the release to go to, written the same way; more may follow, each to go to next"
+        "B", default="", help="the release to go to, written the same way; more may follow, each to go to next"
+    )
+    against: Sequence[str] = option(
+        "--against",
+        default=(),
+        metavar="REQ",
+        help="go from the packages of --with to this one instead, on release A (default: the newest)",
     )
     text: Sequence[str] = option(
         "--text", default=(), metavar="WORDS", help="only cases whose header or explanation has these words"
@@ -82,9 +92,12 @@ class Options(SelectionOptions, ResultsOptions, RunningOptions):
     json: bool = option("--json", default=False, exclusive=True, help="print the differences as JSON")
 
     @property
-    def releases(self) -> list[str]:
-        """The releases named, in the order of the moves."""
-        return [self.before, self.after, *(word for word in self.patterns if _RELEASE.fullmatch(word))]
+    def words(self) -> tuple[list[str], list[str]]:
+        """The releases named, in the order of the moves, and the other words, which name cases."""
+        named = [self.before, self.after] if not self.against else []
+        rest = [*([self.before, self.after] if self.against else []), *self.patterns]
+        releases = [word for word in rest if _RELEASE.fullmatch(word)]
+        return named + releases, [word for word in rest if word and word not in releases]
 
 
 def run(options: Options) -> int:
@@ -102,17 +115,38 @@ class Selected:
 
     corpus: Sequence[Case]
     cells: Sequence[Cell]
-    extras: tuple[str, ...]
+    packages: Sequence[Packages]
     accepted: Sequence[Accepted]
 
 
 @dataclass(frozen=True)
+class Packages:
+    """What is installed beside torch: by the options as they are, or with the packages of `--against`."""
+
+    options: Options
+    extras: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Side:
+    """A release with its packages: where a move begins or ends."""
+
+    name: str
+    release: Release
+    packages: Packages
+
+    def finding(self, histories: Histories, cell: Cell) -> Finding | None:
+        """Return what was seen of a cell there."""
+        return histories.of(cell, self.packages.extras).finding(str(self.release))
+
+
+@dataclass(frozen=True)
 class Planned:
-    """The releases, what the journal says of them, and the cells that it does not answer, with their repeats."""
+    """The sides, what the journal says of them, and the cells that it does not answer, with their repeats."""
 
     results: Results
     histories: Histories
-    releases: Sequence[Release]
+    sides: Sequence[Side]
     work: Sequence[tuple[Work, int]] = ()
 
 
@@ -123,11 +157,22 @@ def select(options: Options) -> Selected:
         InputError: an option is wrong.
         NothingSelected: no cell is left.
     """
-    for spec in options.releases:
+    specs, patterns = options.words
+    if options.against and len(specs) > 1:
+        raise InputError(f"--against compares packages on one release; name one, not {' '.join(specs)}")
+    if not options.against and not (options.before and options.after):
+        raise InputError("compare needs two releases, A and B; or --against REQ, to compare packages on one")
+    for spec in specs:
         one_release_request(spec)
-    options = replace(options, patterns=[word for word in options.patterns if not _RELEASE.fullmatch(word)])
+    options = replace(options, patterns=patterns)
     corpus, cases = select_cases(options)
     shape = without_release(options, options.backend)
+    packages = [Packages(options, shape.key.extras)]
+    if options.against:
+        others = replace(options, packages=options.against)
+        packages.append(Packages(others, without_release(others, options.backend).key.extras))
+        if packages[0].extras == packages[1].extras:
+            raise InputError(f"--against {' '.join(options.against)}: is what it is compared with")
     accepted = load_accepted(options.allow) if options.allow else []
     cells = [cell for cell in select_cells(options, with_text(cases, options.text)) if belongs(cell, shape)]
     if not cells:
@@ -139,7 +184,7 @@ def select(options: Options) -> Selected:
         if len(measurable) < len(cells):
             say(f"left aside: {len(cells) - len(measurable)} checks for a GPU that were never measured")
         cells = measurable
-    return Selected(corpus, cells, shape.key.extras, accepted)
+    return Selected(corpus, cells, packages, accepted)
 
 
 def plan(options: Options, selection: Selected) -> Planned:
@@ -154,8 +199,8 @@ def plan(options: Options, selection: Selected) -> Planned:
     """
     results = results_of(options, options.backend)
     histories = Histories.load(results, selection.corpus, warn, options.python)
-    measured = [Release(version, ()) for version in histories.releases(selection.cells)]
-    specs = options.releases
+    measured = [Release(version, ()) for version in _measured(selection, histories)]
+    specs = options.words[0] or ["latest"]
     try:
         asks_index = not options.offline and (options.index or options.find_links or "latest" in specs)
         known = known_releases(package_sources(options), warn) if asks_index else measured
@@ -176,22 +221,45 @@ def plan(options: Options, selection: Selected) -> Planned:
         if before == after:
             raise InputError(f"compare {' '.join(specs)}: both are torch {before}; name two different releases")
     tell_newest(specs, known)
-    planned = Planned(results, histories, releases)
-    if options.offline or not (owed := [cell for release in releases for cell in _owed(selection, histories, release)]):
+    sides = _sides(selection, releases)
+    planned = Planned(results, histories, sides)
+    if options.offline or not (owed := [cell for side in sides for cell in _owed(selection, histories, side)]):
         return planned
     try:
         index = {release.version: release for release in known_releases(package_sources(options), warn)}
-        targets = targets_for(options, [index.get(release.version, release) for release in releases], options.backend)
+        targets = [
+            targets_for(side.packages.options, [index.get(side.release.version, side.release)], options.backend)[0]
+            for side in sides
+        ]
     except ModuleNotFoundError:
         say(f"not in the journal: {len(owed)} cells; what runs them is not installed: {install_command('run')}")
         return planned
     work = []
     for is_flaky, repeat in ((False, options.repeat), (True, max(options.repeat, FLAKY_REPEATS))):
-        for target, release in zip(targets, releases, strict=True):
-            cells = [cell for cell in _owed(selection, histories, release) if cell.case.flaky is is_flaky]
+        for target, side in zip(targets, sides, strict=True):
+            cells = [cell for cell in _owed(selection, histories, side) if cell.case.flaky is is_flaky]
             if cells:
                 work.append((Work(target, cells), repeat))
     return replace(planned, work=work)
+
+
+def _measured(selection: Selected, histories: Histories) -> list[Version]:
+    """Return the releases that the journal has, in order: of packages that are compared, those measured with them."""
+    if len(selection.packages) == 1:
+        return histories.releases(selection.cells)
+    rows = (histories.of(cell, packages.extras) for cell in selection.cells for packages in selection.packages)
+    return sorted({Version(release) for row in rows for release in row.findings})
+
+
+def _sides(selection: Selected, releases: Sequence[Release]) -> list[Side]:
+    """Return the releases with the same packages, or one release with each of the packages, named by what differs."""
+    if len(selection.packages) == 1:
+        return [Side(str(release), release, selection.packages[0]) for release in releases]
+    shared = set.intersection(*(set(packages.extras) for packages in selection.packages))
+    return [
+        Side(" ".join(word for word in packages.extras if word not in shared) or "without", releases[0], packages)
+        for packages in selection.packages
+    ]
 
 
 def measure(options: Options, planned: Planned) -> bool:
@@ -227,15 +295,19 @@ def query(options: Options, selection: Selected, planned: Planned) -> list[Compa
         selection: the cells.
         planned: the releases, and what is known of them.
     """
-    rows = [planned.histories.of(cell, selection.extras) for cell in selection.cells]
+    histories = planned.histories
     return [
         Comparison(
-            before,
-            after,
-            [Difference(row.cell, row.finding(before), row.finding(after)) for row in rows],
+            before.name,
+            after.name,
+            [
+                Difference(cell, before.finding(histories, cell), after.finding(histories, cell))
+                for cell in selection.cells
+            ],
             selection.accepted,
+            torch=str(after.release) if options.against else "",
         )
-        for before, after in pairwise(map(str, planned.releases))
+        for before, after in pairwise(planned.sides)
     ]
 
 
@@ -255,7 +327,7 @@ def render(options: Options, comparisons: Sequence[Comparison], *, failed: bool)
         print("\n\n".join("\n".join(_text(comparison, options)) for comparison in comparisons))
     _tell_accepted(options, comparisons)
     for comparison in comparisons:
-        say(f"torch {comparison.before} -> {comparison.after}: {comparison.counts}")
+        say(f"{comparison.title}: {comparison.counts}")
         if comparison.is_unanswered:
             unsure, there = comparison.unsure
             is_owed = any(
@@ -287,9 +359,9 @@ def _is_among(spec: str, releases: Sequence[Release]) -> bool:
     return True
 
 
-def _owed(selection: Selected, histories: Histories, release: Release) -> Iterator[Cell]:
+def _owed(selection: Selected, histories: Histories, side: Side) -> Iterator[Cell]:
     for cell in selection.cells:
-        finding = histories.of(cell, selection.extras).finding(str(Version(str(release))))
+        finding = side.finding(histories, cell)
         if finding is None or not finding.suffices:
             yield cell
 
@@ -314,7 +386,7 @@ def _text(comparison: Comparison, options: Options) -> Iterator[str]:
 
     What the move does not cause is a line for each case, unless everything is asked for.
     """
-    yield f"torch {comparison.before} -> {comparison.after}"
+    yield comparison.title
     yield comparison.counts or "no check"
     if options.group_by:
         yield from _table(comparison, options.group_by)

@@ -12,14 +12,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from pt2bugs.case.expectation import pinned
 from pt2bugs.commands import OK
 from pt2bugs.commands.console import is_terminal, print_json, say, warn
 from pt2bugs.commands.options import ShownOptions, option
 from pt2bugs.commands.selection import SelectedResults, select_results
+from pt2bugs.errors import NothingSelected
 from pt2bugs.files import write_text
 from pt2bugs.report.style import OUTCOME_LETTERS, STYLES, style_of
 from pt2bugs.report.svg import HEAD, matrix_svg, row_label, summary_svg
 from pt2bugs.report.trends import Trends
+from pt2bugs.results.history import along
 from pt2bugs.results.matrix import builds_of, mixed_builds, version_key
 from pt2bugs.results.tables import cells_table, matrix_table
 
@@ -44,8 +47,9 @@ class Options(ShownOptions):
     axis: str = option(
         "--axis",
         default="release",
-        choices=("release", "python"),
-        help="python: a column for each Python that a release was measured with, 2.9.1+py3.10",
+        metavar="NAME",
+        help="python: a column for each Python that a release was measured with, 2.9.1+py3.10; the name of a package: "
+        "for each of its versions beside a release, 2.13.0+toyc.1.0",
     )
     json: bool = option(
         "--json", default=False, exclusive=True, help="print it as JSON: an object per row, with its releases"
@@ -62,14 +66,15 @@ def query(options: Options, selected: SelectedResults) -> pd.DataFrame:
     """Return the matrix of the selected lines.
 
     Raises:
-        NothingSelected: there is none.
+        NothingSelected: there is none, or none with the package of the axis.
     """
-    cells = cells_table(selected.lines)
-    if options.axis == "python":
-        # As the local part of a version it sorts within its release.
-        versions = zip(cells["torch"], cells["python"], strict=True)
-        cells["torch"] = [f"{torch}+py{'.'.join(python.split('.')[:2])}" for torch, python in versions]
-    table = matrix_table(cells, selected.corpus)
+    lines = selected.lines
+    shown = lines if options.axis == "release" else along(options.axis, lines)
+    if lines and not shown:
+        there = ", ".join(sorted({name for key in lines for name, _ in pinned(key.extras.split("+"))})) or "none"
+        problem = "is no package that a selected line was measured with by version"
+        raise NothingSelected(f"--axis {options.axis}: {problem}; there is {there}")
+    table = matrix_table(cells_table(shown), selected.corpus)
     if table.empty:
         raise selected.nothing_to("show")
     return table

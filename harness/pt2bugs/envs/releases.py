@@ -8,14 +8,20 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from functools import lru_cache
 from pathlib import Path
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.tags import Tag, platform_tags
-from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+from packaging.utils import (
+    InvalidSdistFilename,
+    InvalidWheelFilename,
+    canonicalize_name,
+    parse_sdist_filename,
+    parse_wheel_filename,
+)
 from packaging.version import InvalidVersion, Version
 from pt2bugs.engine.folders import cache_home
 from pt2bugs.envs.sources import Sources, endpoint
@@ -56,7 +62,7 @@ def available_releases(source: Sources) -> list[Release]:
         ReleaseError: the index cannot be reached, or does not answer as an index does.
     """
     pythons: dict[Version, set[str]] = {}
-    for filename in [*_index_filenames(endpoint(source)), *_folder_filenames(source.find_links)]:
+    for filename in [*_index_filenames("torch", endpoint(source)), *_folder_filenames(source.find_links, "torch")]:
         try:
             name, version, _, tags = parse_wheel_filename(filename)
         except (InvalidWheelFilename, InvalidVersion):
@@ -66,6 +72,43 @@ def available_releases(source: Sources) -> list[Release]:
             if minor_versions:
                 pythons.setdefault(Version(version.public), set()).update(minor_versions)
     return [Release(version, tuple(sorted(minors, key=Version))) for version, minors in sorted(pythons.items())]
+
+
+def package_versions(name: str, source: Sources) -> list[Version]:
+    """Return every version of a package that has a wheel for this platform, or a source distribution, in order.
+
+    A package in a folder of `find_links` comes from there alone, and one that an index has is asked of no further one:
+    somebody else's package may have the name.
+
+    Args:
+        name: of the package.
+        source: of packages.
+
+    Raises:
+        ReleaseError: no index can be asked, or none answers as one that has the package.
+    """
+    filenames = _folder_filenames(source.find_links, name)
+    further = replace(source, index=source.companions or None, companions=None)
+    for asked in [source] if source.companions is None else [source, further]:
+        if filenames:
+            break
+        try:
+            filenames = _index_filenames(name, endpoint(asked))
+        except ReleaseError:
+            if asked.companions is None:
+                raise
+    versions = set()
+    for filename in filenames:
+        with contextlib.suppress(InvalidWheelFilename, InvalidSdistFilename, InvalidVersion):
+            if filename.endswith(".whl"):
+                project, version, _, tags = parse_wheel_filename(filename)
+                fits = any(tag.platform in _platforms() for tag in tags)
+            else:
+                project, version = parse_sdist_filename(filename)
+                fits = True
+            if project == canonicalize_name(name) and fits:
+                versions.add(Version(version.public))
+    return sorted(versions)
 
 
 def known_releases(source: Sources, warn: Callable[[str], None]) -> list[Release]:
@@ -110,21 +153,21 @@ def _python_of(tag: Tag) -> str | None:
     return f"3.{cpython[1]}" if cpython and not tag.abi.endswith("t") else None
 
 
-def _index_filenames(endpoint: str) -> list[str]:
+def _index_filenames(name: str, endpoint: str) -> list[str]:
     from pypi_simple import PyPISimple
     from requests import RequestException
 
     try:
         with PyPISimple(endpoint) as client:
-            page = client.get_project_page("torch", timeout=60)
+            page = client.get_project_page(name, timeout=60)
     except RequestException as error:
         raise ReleaseError(
-            f"the package index cannot be asked for torch releases: {_first_line(error)}; check the network, "
+            f"the package index cannot be asked for {name} releases: {_first_line(error)}; check the network, "
             "or name another index with --index"
         ) from None
     except Exception as error:
         raise ReleaseError(
-            "the package index did not answer as one for torch; check --index "
+            f"the package index did not answer as one for {name}; check --index "
             f"({type(error).__name__}: {_first_line(error)})"
         ) from None
     return [package.filename for package in page.packages if not package.is_yanked]
@@ -134,12 +177,13 @@ def _first_line(error: BaseException) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0][:200]
 
 
-def _folder_filenames(links: Iterable[str]) -> list[str]:
+def _folder_filenames(links: Iterable[str], package: str) -> list[str]:
     names = []
     for link in links:
         folder = Path(link.removeprefix("file://"))
         if folder.is_dir():
-            names += [path.name for path in folder.glob("torch-*.whl")]
+            files = (path.name for path in folder.iterdir() if path.name.endswith((".whl", ".tar.gz")))
+            names += [name for name in files if canonicalize_name(name.split("-")[0]) == canonicalize_name(package)]
     return names
 
 

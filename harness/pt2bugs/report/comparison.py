@@ -19,7 +19,7 @@ def as_markdown(comparison: Comparison, *, everything: bool) -> str:
         comparison: of two releases.
         everything: show also the checks that pass in both.
     """
-    lines = [f"### torch {comparison.before} to {comparison.after}", "", f"{comparison.counts}."]
+    lines = [f"### {comparison.title.replace(' -> ', ' to ')}", "", f"{comparison.counts}."]
     for title, differences in comparison.groups(everything=everything):
         folded = title in map(str, FOLDED)
         head = f"{title} ({len(differences)})"

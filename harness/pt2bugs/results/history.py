@@ -18,7 +18,7 @@ from typing import Generic, TypeVar
 
 from packaging.version import Version
 from pt2bugs.case.cells import Cell
-from pt2bugs.case.expectation import elsewhere, expected_bug, shows_there
+from pt2bugs.case.expectation import apart_from, elsewhere, expected_bug, shows_there
 from pt2bugs.case.failure import documents
 from pt2bugs.case.model import Case
 from pt2bugs.case.observation import Observation
@@ -396,6 +396,30 @@ def lives_of(rows: Iterable[History]) -> list[Life]:
     return [Life.of(group) for _, group in groupby(in_order, key=lambda row: row.cell.case.id)]
 
 
+def along(axis: str, lines: Mapping[CellKey, Record]) -> dict[CellKey, Record]:
+    """Return lines by cell, with releases that are told apart by Python, or by the version of a package.
+
+    Args:
+        axis: ``python`` makes a release ``2.9.1+py3.10``; the name of a package, ``2.13.0+toyc.1.0``: the lines that
+            have it, whose rows are then without it.
+        lines: the newest line of each cell.
+    """
+    split: dict[CellKey, Record] = {}
+    for key, record in lines.items():
+        version, others = apart_from(filter(None, key.extras.split("+")), axis)
+        # As the local part of a version it sorts within its release.
+        if axis == "python":
+            point = key._replace(torch=f"{key.torch}+py{key.python}")
+        elif version:
+            point = key._replace(torch=f"{key.torch}+{axis}.{version}", extras="+".join(others))
+        else:
+            continue
+        # A wheel that was built again has its version still.
+        if point not in split or record["started"] > split[point]["started"]:
+            split[point] = record
+    return split
+
+
 def in_version_order(releases: Iterable[str]) -> list[str]:
     """Return public versions in their order.
 
@@ -517,6 +541,22 @@ class Histories:
         """
         named = {cell.key for cell in cells}
         return sorted({Version(torch) for row, keys in self._look()[1].items() if row.cell in named for torch in keys})
+
+    def versions(self, package: str, cells: Iterable[Cell], torch: str) -> list[Version]:
+        """Return the versions of a package that have a line of any of these cells in a release, in order.
+
+        Args:
+            package: installed by version beside torch; one from a wheel stands for no version.
+            cells: what was asked for.
+            torch: a public version.
+        """
+        named = {cell.key for cell in cells}
+        there = set()
+        for row, keys in self._look()[1].items():
+            if row.cell in named and torch in keys:
+                words = [word for word in row.extras.split("+") if "==" in word]
+                there.add(apart_from(words, package)[0])
+        return sorted(map(Version, there - {""}))
 
     def _look(self) -> tuple[dict[CellKey, Record], dict[MatrixRow, dict[str, list[CellKey]]]]:
         """Return the newest lines, and the cells by row and release; both stand until the next line is taken."""
