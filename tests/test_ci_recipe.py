@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
-from fake_torch import build_wheels, serve_index
+from fake_torch import build_wheels, serve_index, write_backend
 from matrix_project import CHECK
 from pt2bugs.cli import main
 from suite import case_text
@@ -122,7 +122,7 @@ def test_plan_shards_merge_page(
             assert done.returncode == 1
             assert re.match(r"::error file=cases/dynamo/ends\.py,line=\d+,title=torch 2\.6\.0 ends%3A fail::", command)
             assert "1 of 2 cells are not as expected." in job.summary
-        shutil.copytree(job.folder / "results", merge.folder / "shards" / f"shard-{one['number']}")
+        shutil.copytree(job.folder / "lines", merge.folder / "shards" / f"shard-{one['number']}")
 
     for done in merge.run(**given):
         assert done.returncode == 0, done.stderr
@@ -162,13 +162,49 @@ def test_a_day(tmp_path: Path, checkout: Path, index: str) -> None:
     assert "1 of 2 cells are not as expected." in job.summary
 
 
-@pytest.mark.parametrize("file", ["matrix.yml", "daily.yml"])
+KNOWN = """\
+[[accepted]]
+case = "old"
+backend = "mine"
+outcome = "raise"
+message = "cannot compile old"
+"""
+
+
+def test_a_night_of_a_vendor(tmp_path: Path, checkout: Path, index: str) -> None:
+    """The wheel has a failure that the baseline has, and another one."""
+    cases = (checkout / "cases").rename(tmp_path / "cases")
+    (checkout / "known.toml").write_text(KNOWN)
+    (checkout / "dist").mkdir()
+    write_backend(checkout / "dist", "mine", {"old": "raise", "ends": "wrong"})
+    options = f"--import mine --index {index} --cases {cases} --baseline known.toml --results results"
+    given = {"PT2BUGS": "pt2bugs", "TORCH": "2.5.1", "OPTIONS": options}
+    report = Job(tmp_path / "report", checkout, "vendor.yml", "report")
+    job = Job(tmp_path / "part", checkout, "vendor.yml", "part")
+    measured, collected = job.run(**given, SHARD="1/1")
+    assert measured.returncode == 1, measured.stderr
+    assert "title=new%3A ends" in measured.stdout
+    assert "old" not in measured.stdout
+    assert collected.returncode == 0, collected.stderr
+    shutil.copytree(job.folder / "results", report.folder / "parts" / "part-1")
+    for done in report.run(**given):
+        assert done.returncode == 0, done.stderr
+    (run,) = json.loads((report.folder / "pt2bugs.sarif").read_text())["runs"]
+    (alert,) = run["results"]
+    assert alert["ruleId"] == run["tool"]["driver"]["rules"][alert["ruleIndex"]]["id"] == "ends"
+    place = alert["locations"][0]["physicalLocation"]
+    assert place == {"artifactLocation": {"uri": "known.toml"}, "region": {"startLine": 1}}
+    assert "| new | [ends::test_ends" in report.summary
+    assert "old" not in report.summary
+
+
+@pytest.mark.parametrize("file", ["matrix.yml", "daily.yml", "vendor.yml"])
 def test_the_page_shows_the_file(file: str) -> None:
     blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "guides" / "ci.md").read_text(), re.DOTALL)
     assert (FOLDER / file).read_text() in blocks, f"docs/guides/ci.md does not show docs/guides/ci/{file} as it is"
 
 
-@pytest.mark.parametrize("file", ["matrix.yml", "daily.yml"])
+@pytest.mark.parametrize("file", ["matrix.yml", "daily.yml", "vendor.yml"])
 def test_what_a_step_needs_is_there(file: str) -> None:
     """Jobs and steps that expressions name exist, and every command parses."""
     text = (FOLDER / file).read_text()
@@ -178,7 +214,7 @@ def test_what_a_step_needs_is_there(file: str) -> None:
     for step, output in re.findall(r"steps\.(\w+)\.outputs\.(\w+)", text):
         (found,) = [one for job in jobs.values() for one in job["steps"] if one.get("id") == step]
         assert f'"{output}=' in found["run"]
-    keys = ("shard", "number", "cache")
+    keys = ("shard", "number", "cache", "part")
     assert set(re.findall(r"matrix\.(\w+)", text)) <= set(keys)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import shlex
 from collections import Counter
 from collections.abc import Sequence
@@ -32,8 +34,9 @@ from pt2bugs.case.model import MAX_TIMEOUT_S, Case
 from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import print_json, say, warn
+from pt2bugs.commands.cost import render_cost
 from pt2bugs.commands.machines import machines
-from pt2bugs.commands.options import CaseOptions, ResultsOptions, RunningOptions, option
+from pt2bugs.commands.options import CaseOptions, ResultsOptions, RunningOptions, ShardOptions, option
 from pt2bugs.commands.selection import (
     on_this_machine,
     open_store,
@@ -42,21 +45,19 @@ from pt2bugs.commands.selection import (
     results_of,
     run_options,
     select_cases,
-    shard_name,
 )
 from pt2bugs.envs.environment import Key, choose_python
 from pt2bugs.envs.releases import Release, known_releases, select_releases
-from pt2bugs.envs.size import format_size
 from pt2bugs.errors import InputError, NothingSelected
-from pt2bugs.report.annotations import baseline_annotations, baseline_summary
+from pt2bugs.report.annotations import baseline_annotations, baseline_sarif, baseline_summary
 from pt2bugs.results.folder import open_results
 from pt2bugs.results.journal import Record
 from pt2bugs.results.matrix import CellKey, NewestLines, Results
 from pt2bugs.run.interpreter import named_interpreter, running_interpreter
-from pt2bugs.run.plan import Target, Work, cost, line_of, owed
+from pt2bugs.run.plan import Target, Work, line_of, owed
 from pt2bugs.run.plan import plan as cells_in
 from pt2bugs.run.runner import progress_of_cells
-from pt2bugs.run.shards import DURATIONS, ShardName, divide, read_durations
+from pt2bugs.run.shards import DURATIONS, divide, read_durations
 
 EXAMPLES = (
     ("pt2bugs backend NAME --torch 2.13", "the documented traps a backend falls into, and which are its own"),
@@ -77,7 +78,7 @@ def _seconds(text: str) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(CaseOptions, ResultsOptions, RunningOptions):
+class Options(CaseOptions, ResultsOptions, RunningOptions, ShardOptions):
     """Options of `backend`."""
 
     name: str = option(
@@ -103,14 +104,11 @@ class Options(CaseOptions, ResultsOptions, RunningOptions):
     diff: str = option(
         "--diff",
         default="text",
-        choices=("text", "markdown", "annotations"),
-        help="how differences from the baseline are shown",
+        choices=("text", "markdown", "annotations", "sarif"),
+        help="how differences from the baseline are shown; sarif is for code scanning",
     )
     since_baseline: bool = option(
         "--since-baseline", default=False, help="print only what differs from the baseline, not what is known"
-    )
-    shard: ShardName | None = option(
-        "--shard", parse=shard_name, metavar="K/N", help="the K-th of N parts of the checks, each with its references"
     )
     timeout: float | None = option(
         "--timeout", parse=_seconds, metavar="S", help="no check may take longer, whatever its header says"
@@ -135,7 +133,7 @@ def run(options: Options) -> int:
     selection = select(options)
     planned = plan(options, selection)
     if options.dry_run:
-        return render_cost(options, planned)
+        return render_cost(options, planned.work, planned.newest.lines(), as_json=options.json)
     failures = measure(options, planned)
     return render(options, planned, query(selection, planned), known, failures)
 
@@ -308,28 +306,6 @@ def render(
     # If its canary failed, the backend did not answer at all.
     has_answer = any(answer.group not in (Group.CANNOT_SAY, Group.NOT_CLAIMED) for answer in answers)
     return UNEXPECTED if is_bad or failures or not has_answer else OK
-
-
-def render_cost(options: Options, planned: Planned) -> int:
-    """Print what the run would cost, instead of it. Return the exit code.
-
-    Args:
-        options: of the command.
-        planned: the work.
-    """
-    lines, jobs = planned.newest.lines(), run_options(options).jobs
-    expected = cost(planned.work, open_store(options), lines, jobs)
-    if options.json:
-        facts = {"cells": expected.cells, "bytes": expected.disk, "seconds": round(expected.seconds)}
-        print_json({**facts, "made": list(map(str, expected.made)), "to_install": list(map(str, expected.unmade))})
-        return OK
-    for part in planned.work:
-        print(f"{part.target!s:40}  {len(part.cells):5} cells")
-    say(
-        f"would run {expected.cells} cells, {len(expected.unmade)} environments to be installed: "
-        f"about {format_size(expected.disk)} and {max(1, round(expected.seconds / 60))} minutes"
-    )
-    return OK
 
 
 # --- where it is measured -----------------------------------------------------------------------------
@@ -529,6 +505,9 @@ def _show_differences(
         text = baseline_summary(differences, cases) if differences else f"Nothing differs from `{name}`."
     elif options.diff == "annotations":
         text = baseline_annotations(differences, cases)
+    elif options.diff == "sarif" and name is not None:
+        root = Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
+        text = json.dumps(baseline_sarif(differences, cases, name, root), indent=2)
     elif differences:
         text = f"\nagainst {name} ({len(differences)})\n{base.as_text(differences)}"
     if text and not options.json:

@@ -16,6 +16,7 @@ from pt2bugs.envs.size import parse_size
 
 if TYPE_CHECKING:
     from pt2bugs.backends.spec import BackendOverrides
+    from pt2bugs.run.shards import ShardName
 
 
 # --- declaring -----------------------------------------------------------------------------------------
@@ -171,6 +172,16 @@ def count(text: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 5 or not 1 <= int(text) <= 10_000:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 10,000")
     return int(text)
+
+
+def shard_name(text: str) -> ShardName:
+    """Return a shard, for argparse."""
+    from pt2bugs.run.shards import ShardName
+
+    try:
+        return ShardName.parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 # --- what several commands share -----------------------------------------------------------------------
@@ -351,6 +362,28 @@ class RunningOptions(BackendOptions):
     repeat: int = _running("--repeat", default=1, help="run each cell N times")
     confirm: int = _running("--confirm", default=1, help="run a cell up to N times if its verdict is unexpected")
     threads: int = _running("--threads", default=1, help="threads of torch in a cell")
+
+
+_ci = partial(option, group=Group("on a CI (docs/guides/ci.md)"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShardOptions:
+    """A part of what is selected, and what is handed over of it."""
+
+    shard: ShardName | None = _ci(
+        "--shard",
+        parse=shard_name,
+        metavar="K/N",
+        help="the K-th of N parts of the selection; the parts are the same on every machine",
+    )
+    lines: Path | None = _ci(
+        "--lines",
+        parse=folder,
+        metavar="DIR",
+        help="write what this run measures to that folder, too, without what the results had before: "
+        "what a shard hands over to `merge`",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

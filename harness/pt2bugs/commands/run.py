@@ -7,7 +7,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from pt2bugs.bisect.search import Search, choose, takes_part
@@ -17,8 +16,9 @@ from pt2bugs.case.observation import telling_line
 from pt2bugs.case.vocabulary import EXPECTED, FAILURES, Outcome, Verdict
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say, warn
+from pt2bugs.commands.cost import render_cost
 from pt2bugs.commands.machines import machines
-from pt2bugs.commands.options import Group, MatrixOptions, option
+from pt2bugs.commands.options import MatrixOptions, ShardOptions, option
 from pt2bugs.commands.selection import (
     MatrixPlan,
     on_this_machine,
@@ -26,12 +26,10 @@ from pt2bugs.commands.selection import (
     plan_matrix,
     results_of,
     run_options,
-    shard_name,
 )
 from pt2bugs.curate.case_text import pinned_release
 from pt2bugs.engine.check import NOTHING_COMPILED
 from pt2bugs.envs.environment import Key
-from pt2bugs.envs.size import format_size
 from pt2bugs.errors import InputError
 from pt2bugs.files import append_text
 from pt2bugs.report.annotations import Measured, run_annotations, run_summary
@@ -39,9 +37,8 @@ from pt2bugs.results.folder import results_folder
 from pt2bugs.results.history import State
 from pt2bugs.results.journal import Record
 from pt2bugs.results.matrix import NewestLines, Results, version_key
-from pt2bugs.run.plan import Target, Work, cost, line_of, owed
+from pt2bugs.run.plan import Target, Work, line_of, owed
 from pt2bugs.run.runner import progress_of_cells
-from pt2bugs.run.shards import ShardName
 
 EXAMPLES = (
     ("pt2bugs run", "all checks on the torch of this Python"),
@@ -62,11 +59,8 @@ EXAMPLES = (
 )
 
 
-_ci = partial(option, group=Group("on a CI (docs/guides/ci.md)"))
-
-
 @dataclass(frozen=True, kw_only=True)
-class Options(MatrixOptions):
+class Options(MatrixOptions, ShardOptions):
     """Options of `run`."""
 
     capability: str = option(
@@ -82,19 +76,13 @@ class Options(MatrixOptions):
         "--bisect", default=False, help="run only what decides where a new case fails: the ends, then halfway between"
     )
     json: bool = option("--json", default=False, help="print the lines of the selected cells as JSON")
-    shard: ShardName | None = _ci(
-        "--shard",
-        parse=shard_name,
-        metavar="K/N",
-        help="the K-th of N parts of the selection; the parts are the same on every machine",
-    )
-    annotations: str = _ci(
+    annotations: str = option(
         "--annotations",
         default="",
         choices=("github",),
         help="print what is not as expected as workflow commands, and write the summary of the job",
     )
-    summary: Path | None = _ci(
+    summary: Path | None = option(
         "--summary",
         parse=Path,
         metavar="FILE",
@@ -106,7 +94,7 @@ def run(options: Options) -> int:
     """Plan, measure, query, render. Return the exit code."""
     planned = plan(options)
     if options.dry_run:
-        return render_cost(options, planned)
+        return render_cost(options, planned.work, planned.newest.lines(), as_json=options.json)
     planned = measure(options, planned)
     return render(options, planned, query(planned))
 
@@ -271,29 +259,8 @@ def render(options: Options, planned: Planned, answers: Answers) -> int:
         say(f"next: {step}")
     title = f"shard {options.shard.number}/{options.shard.count}" if options.shard else ""
     unanswered = planned.cells - len(answers.lines)
-    _tell_ci(options, planned.matrix, Measured(title, answers.lines, answers.unexpected, unanswered, failures))
+    _telloption(options, planned.matrix, Measured(title, answers.lines, answers.unexpected, unanswered, failures))
     return UNEXPECTED if failures or unanswered or answers.unexpected else OK
-
-
-def render_cost(options: Options, planned: Planned) -> int:
-    """Print what the run would cost, instead of it. Return the exit code.
-
-    Args:
-        planned: the work.
-    """
-    expected = cost(planned.work, open_store(options), planned.newest.lines(), run_options(options).jobs)
-    if options.json:
-        facts = {"cells": expected.cells, "bytes": expected.disk, "seconds": round(expected.seconds)}
-        print_json({**facts, "made": list(map(str, expected.made)), "to_install": list(map(str, expected.unmade))})
-        return OK
-    for part in planned.work:
-        how = "to be installed" if part.target.key in expected.unmade else "is there"
-        print(f"{part.target!s:24}  {len(part.cells):5} cells  environment {how}")
-    say(
-        f"would run {expected.cells} cells in {len(planned.work)} environments, {len(expected.unmade)} of them to be "
-        f"installed: about {format_size(expected.disk)} and {max(1, round(expected.seconds / 60))} minutes"
-    )
-    return OK
 
 
 def next_step(unexpected: Iterable[Record], cases: Iterable[Case]) -> str:
@@ -337,7 +304,7 @@ def _part(matrix: MatrixPlan, options: Options) -> Sequence[Work]:
     return shard
 
 
-def _tell_ci(options: Options, matrix: MatrixPlan, measured: Measured) -> None:
+def _telloption(options: Options, matrix: MatrixPlan, measured: Measured) -> None:
     """Print annotations on stdout, or on stderr where stdout is data; write the summary where it is asked for."""
     cases = {case.id: case for case in matrix.corpus}
     if options.annotations:

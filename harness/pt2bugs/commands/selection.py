@@ -5,7 +5,6 @@ select_cases(options) -> select_cells(options, cases) -> plan_of(options, select
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +23,7 @@ from pt2bugs.commands.options import (
     ResultsOptions,
     RunningOptions,
     SelectionOptions,
+    ShardOptions,
     ShownOptions,
 )
 from pt2bugs.errors import InputError, NothingSelected
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pt2bugs.results.journal import Record
     from pt2bugs.results.matrix import CellKey, Results
     from pt2bugs.run.plan import RunOptions, Target, Work
-    from pt2bugs.run.shards import Division, Durations, ShardName
+    from pt2bugs.run.shards import Division, Durations
 
 
 def select_cases(options: CaseOptions) -> tuple[list[Case], list[Case]]:
@@ -161,12 +161,13 @@ def results_of(options: CaseOptions, backends: Sequence[str] = ()) -> Results:
     Another corpus, or a file from elsewhere, has its results here: they do not belong to the installed ones.
 
     Args:
+        options: with `ShardOptions`, what is run is written to their `lines` as well.
         backends: whose own folders are read, too.
     """
     named = options.results if isinstance(options, ResultsOptions) else None
     if named is None and (options.cases or any(map(is_path, options.patterns))):
         named = Path("results")
-    return open_results(named, backends)
+    return open_results(named, backends, options.lines if isinstance(options, ShardOptions) else None)
 
 
 @dataclass(frozen=True)
@@ -282,16 +283,6 @@ def _releases_among(specs: Sequence[str], lines: Mapping[CellKey, Record]) -> se
 
 
 # --- environments --------------------------------------------------------------------------------------
-
-
-def shard_name(text: str) -> ShardName:
-    """Return a shard, for argparse."""
-    from pt2bugs.run.shards import ShardName
-
-    try:
-        return ShardName.parse(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def run_options(options: RunningOptions) -> RunOptions:

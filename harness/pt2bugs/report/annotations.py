@@ -1,6 +1,6 @@
-"""For a CI job on GitHub: annotations at the lines of case files, and summaries of a run and of a baseline.
+"""For a CI job on GitHub: annotations at the lines of case files, summaries of a run and of a baseline, and SARIF.
 
-GitHub shows the first ten annotations of a step; the summary of the job has them all.
+GitHub shows the first ten annotations of a step; the summary of the job has them all. Code scanning takes SARIF.
 """
 
 from __future__ import annotations
@@ -9,11 +9,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 from packaging.version import Version
 
+from pt2bugs import __version__
 from pt2bugs.backends.baseline import Change, Difference
 from pt2bugs.case.expectation import expected_bug
+from pt2bugs.case.failure import Level
 from pt2bugs.case.model import Case
 from pt2bugs.case.observation import telling_line
 from pt2bugs.case.vocabulary import Verdict
@@ -190,3 +194,61 @@ def baseline_summary(differences: Iterable[Difference], cases: Mapping[str, Case
         name = link(difference.name, case.issue if case else "")
         rows.append([str(difference.change), name, escape(difference.summary)])
     return table(["change", "cell", "seen"], rows)
+
+
+def baseline_sarif(
+    differences: Iterable[Difference], cases: Mapping[str, Case], baseline: Path, root: Path
+) -> dict[str, Any]:
+    """Return the failures that a baseline does not have as SARIF 2.1.0, for code scanning.
+
+    A rule is a case. An alert is the same one from night to night, by the cell and its failure, and closes when it is
+    gone. It stands at the check, or, since that is mostly elsewhere, at the baseline.
+
+    Args:
+        differences: from `backends.baseline.differences`; what is gone is no failure.
+        cases: the corpus by id.
+        baseline: the file.
+        root: the checkout, from which GitHub counts the path of a file.
+    """
+    failing = [(difference, difference.failure) for difference in differences if difference.failure is not None]
+    ids = sorted({difference.cell.case for difference, _ in failing})
+    results = []
+    for difference, failure in failing:
+        cell, case = difference.cell, cases.get(difference.cell.case)
+        path = _within(case.path, root) if case else ""
+        line = next((check.line for check in case.checks if check.name == cell.check), 1) if case and path else 1
+        results.append(
+            {
+                "ruleId": cell.case,
+                "ruleIndex": ids.index(cell.case),
+                "level": "error",
+                "message": {"text": f"{difference.change}: {difference.name}: {difference.summary}"},
+                "locations": [
+                    {
+                        "physicalLocation": {
+                            "artifactLocation": {"uri": quote(path or _within(baseline, root) or baseline.name)},
+                            "region": {"startLine": line},
+                        }
+                    }
+                ],
+                "partialFingerprints": {"pt2bugs/v1": f"{difference.name} {failure.fingerprint(Level.MESSAGE)}"},
+            }
+        )
+    driver = {"name": "pt2bugs", "version": __version__, "rules": [_sarif_rule(id_, cases.get(id_)) for id_ in ids]}
+    return {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}],
+    }
+
+
+def _sarif_rule(id_: str, case: Case | None) -> dict[str, Any]:
+    if case is None:
+        return {"id": id_}
+    return {
+        "id": id_,
+        "shortDescription": {"text": case.title},
+        "fullDescription": {"text": case.doc or case.title},
+        "helpUri": case.issue,
+        "properties": {"tags": [case.component, case.symptom]},
+    }

@@ -22,13 +22,14 @@ def results_folder() -> Path:
     return here if here.is_dir() or Path("cases").is_dir() or not there.is_dir() else there
 
 
-def open_results(named: Path | None, backends: Sequence[str] = ()) -> Results:
+def open_results(named: Path | None, backends: Sequence[str] = (), copy: Path | None = None) -> Results:
     """Return the results folder that was named, else `results_folder`.
 
     Args:
         named: by the user.
         backends: those whose own cells are read, too, though no header names them.
+        copy: another folder, which gets the lines of a run as well.
     """
     from pt2bugs.results.matrix import Results
 
-    return Results(named or results_folder(), backends)
+    return Results(named or results_folder(), backends, copy)

@@ -338,12 +338,14 @@ class Results:
 
     Args:
         backends: those whose own folders are read, too.
+        copy: another results folder, which gets the lines of a run as well.
     """
 
-    def __init__(self, folder: Path, backends: Iterable[str] = ()) -> None:
+    def __init__(self, folder: Path, backends: Iterable[str] = (), copy: Path | None = None) -> None:
         self.folder = folder
         self.journal_folder = folder / "journal"
         self.backends = tuple(dict.fromkeys(backends))
+        self.copy = Results(copy) if copy is not None else None
 
     def folder_of_backend(self, name: str) -> Path:
         """Return the results folder of the cells that are not the corpus's own.

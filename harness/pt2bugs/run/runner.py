@@ -148,11 +148,12 @@ class Journals:
         Raises:
             JournalError: the journal cannot be written.
         """
-        path = self._results.journal_folder_of(record, case) / f"{target.key.folder}.jsonl"
         with self._lock:
-            if path not in self._writers:
-                self._writers[path] = JournalWriter(path, shares_facts=is_large(self._results.folder))
-            self._writers[path].append(record)
+            for results in filter(None, (self._results, self._results.copy)):
+                path = results.journal_folder_of(record, case) / f"{target.key.folder}.jsonl"
+                if path not in self._writers:
+                    self._writers[path] = JournalWriter(path, shares_facts=is_large(results.folder))
+                self._writers[path].append(record)
 
     def close(self) -> None:
         """Close all journals."""
