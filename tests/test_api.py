@@ -99,17 +99,27 @@ def test_cells(tmp_path: Path) -> None:
     cells = pt2bugs.load_cells(tmp_path / "results", tmp_path / "cases")
     assert list(cells["torch"]) == ["2.9.1", "2.12.1", "2.13.0"]
     assert list(cells["verdict"]) == ["xfail", "error", "pass"]
-    assert {str(cells[name].dtype) for name in cells.columns if name != "graphs"} == {"string"}
-    assert str(cells["graphs"].dtype) == "Int64"
+    others = {"graphs": "Int64", "started": "datetime64[ns, UTC]", "duration_s": "float64"}
+    assert {name: str(cells[name].dtype) for name in others} == others
+    assert {str(dtype) for dtype in cells.drop(columns=list(others)).dtypes} == {"string"}
+    assert set(cells["component"]) == {"dynamo"}
+    assert set(cells["issue"]) == {"https://example.org/issues/1"}
+    assert cells["started"].dt.year.eq(2026).all()
     assert not cells.drop(columns="graphs").isna().any().any()
 
 
 def test_cells_of_the_committed_results_are_those_of_the_table() -> None:
     cells = pt2bugs.load_cells(ROOT / "results", ROOT / "cases")
     with (ROOT / "results" / "cells.csv").open(newline="", encoding="utf-8") as file:
-        assert list(cells.columns) == next(csv.reader(file))
+        assert list(cells.columns) == [*next(csv.reader(file)), "component", "issue", "started", "duration_s"]
     assert isinstance(cells, pd.DataFrame)
     assert len(cells)
+
+
+def test_a_case_as_a_dict_has_its_attributes_as_keys() -> None:
+    for case in pt2bugs.load_cases(ROOT / "cases")[:3]:
+        assert [name for name in case.as_dict() if not hasattr(case, name)] == []
+        assert {"case": case.id, "case_hash": case.hash}.items() <= case.as_json().items()
 
 
 def test_folders_that_are_not_there(tmp_path: Path) -> None:

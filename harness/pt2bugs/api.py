@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 Warn = Callable[[str], None]
 TEXT_COLUMNS = (
     "case", "check", "device", "backend", "extras", "torch", "python",
-    "outcome", "verdict", "error_type", "message", "signal",
+    "outcome", "verdict", "error_type", "message", "signal", "component", "issue",
 )  # fmt: skip
-"""Columns of `load_cells` that are texts; ``graphs`` is a nullable whole number."""
+"""Columns of `load_cells` that are texts."""
 
 
 def load_cases(folder: str | PathLike[str] | None = None, *, warn: Warn = lambda _: None) -> list[Case]:
@@ -53,8 +53,9 @@ def load_cells(
 ) -> pd.DataFrame:
     """Return a row for every cell that was measured: its newest journal line, with its verdict by today's headers.
 
-    The rows and columns are those of `results/cells.csv`. All columns but ``graphs`` have the dtype ``string``, with an
-    empty text where there is nothing to say; ``graphs`` is ``Int64``, missing where no graph was counted. ``torch`` and
+    The rows are those of `results/cells.csv`, whose columns ``component``, ``issue``, ``started`` and ``duration_s``
+    follow. All are texts of the dtype ``string``, empty where there is nothing to say, but for ``graphs`` (``Int64``,
+    missing where no graph was counted), ``started`` (a time in UTC) and ``duration_s`` (seconds). ``torch`` and
     ``python`` are versions, to be compared by `packaging.version.Version`. A cell that was never measured has no row.
 
     Args:
@@ -67,13 +68,24 @@ def load_cells(
         InputError: there is no such folder.
         JournalError: a journal cannot be read, or is of a newer schema.
     """
+    import pandas as pd
+
+    from pt2bugs.results.matrix import sorted_keys
     from pt2bugs.results.tables import cells_table
 
     if results is not None and not Path(results).is_dir():
         raise InputError(f"{Path(results)}: there is no such folder of results")
     opened = open_results(Path(results) if results is not None else None)
-    table = cells_table(opened.load(load_cases(folder, warn=warn), warn).lines())
-    return table.astype(dict.fromkeys(TEXT_COLUMNS, "string"))
+    newest = opened.load(load_cases(folder, warn=warn), warn)
+    lines = newest.lines()
+    keys = sorted_keys(lines)
+    table = cells_table(lines).assign(
+        component=[newest.cases[key.case].component for key in keys],
+        issue=[newest.cases[key.case].issue for key in keys],
+        started=pd.to_datetime([lines[key]["started"] for key in keys], format="ISO8601", utc=True).as_unit("ns"),
+        duration_s=[lines[key]["duration_s"] for key in keys],
+    )
+    return table.astype({**dict.fromkeys(TEXT_COLUMNS, "string"), "duration_s": "float64"})
 
 
 @dataclass(frozen=True)

@@ -190,10 +190,16 @@ class Case:
         """
         return next(check for check in self.checks if check.name == name)
 
+    def as_json(self) -> dict[str, Any]:
+        """Return what `pt2bugs list --json` prints: `as_dict` with `id` and `hash` called as in the journal."""
+        values = self.as_dict()
+        id_, digest = values.pop("id"), values.pop("hash")
+        return {"case": id_, **values, "case_hash": digest}
+
     def as_dict(self) -> dict[str, Any]:
-        """Return the case for machines (`pt2bugs list --json`)."""
+        """Return the case for machines, with the names of the attributes."""
         return {
-            "case": self.id,
+            "id": self.id,
             "path": self.path.as_posix(),
             "title": self.title,
             "issue": self.issue,
@@ -222,5 +228,5 @@ class Case:
             "network": self.network,
             "bugs": [bug.as_dict() for bug in self.bugs],
             "doc": self.doc,
-            "case_hash": self.hash,
+            "hash": self.hash,
         }

@@ -77,7 +77,7 @@ def render(options: Options, cases: Sequence[Case], missing: Mapping[str, Sequen
         missing: the devices that each was never measured on.
     """
     if options.json:
-        print_json([{**case.as_dict(), "not_measured": missing[case.id]} for case in cases])
+        print_json([{**case.as_json(), "not_measured": missing[case.id]} for case in cases])
         return OK
     width = max(len(case.id) for case in cases)
     for case in cases:

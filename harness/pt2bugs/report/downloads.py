@@ -50,7 +50,7 @@ def data_files(cases: Sequence[Case], histories: Sequence[History], trends: Tren
         for life in trends.lives
     ]
     # No path of the machine that makes the page.
-    shown = [{key: value for key, value in case.as_dict().items() if key != "path"} for case in cases]
+    shown = [{key: value for key, value in case.as_json().items() if key != "path"} for case in cases]
     return {
         "data/matrix.csv": csv_text(matrix_table(cells, cases)),
         "data/cells.csv": csv_text(cells),
