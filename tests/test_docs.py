@@ -6,6 +6,7 @@ Commands that only read results are run here on the committed ones; `test_docs_c
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import shlex
 import subprocess
@@ -48,6 +49,14 @@ def test_a_command_is_one(page: str, line: str) -> None:
     parser, _ = command_parser(arguments[1])
     _, rest = parser.parse_known_args(arguments[2:])
     assert [argument for argument in rest if argument.startswith("-")] == []
+
+
+def test_a_container_runs_the_main_command() -> None:
+    told = re.search(r"<!-- main command -->\n```sh\n.* && (.*)\n", (ROOT / "README.md").read_text(encoding="utf-8"))
+    run = re.search(r"^CMD (.*)$", (ROOT / "Containerfile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert told is not None
+    assert run is not None
+    assert json.loads(run[1]) == shlex.split(told[1])
 
 
 def is_read(line: str) -> bool:
