@@ -35,7 +35,7 @@ from pt2bugs.upgrade.recorded import Recorder
 
 EXAMPLES = (
     ("pt2bugs exposure train.py --torch 2.12.1", "which documented bugs of 2.12.1 change what is made of train.py"),
-    ("pt2bugs exposure train.py --torch 2.12.1 --with timm --json -- --steps 3", "with its packages and arguments"),
+    ("pt2bugs exposure train.py --torch 2.12.1 --with timm --json", "with its packages, as JSON"),
 )
 MINUTES = 10.0
 
