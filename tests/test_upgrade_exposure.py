@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import venv
 from collections.abc import Mapping
@@ -10,16 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_torch import build_wheels, serve_index, write_torch
-from matrix_project import Project
+from fake_torch import write_torch
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.isolate.patched import PatchedTorch
 from pt2bugs.isolate.units import Wheels
 from pt2bugs.upgrade.exposure import Asked, Exposer, Exposure, judge, mended_calls, same_text
 from pt2bugs.upgrade.recorded import Call, Recorded, Recorder, comparable, prints_alike
-from suite import case_text
-from test_isolate_isolation import CHECK, OLD, new
+from test_isolate_isolation import OLD, new
 
 PROGRAM = """
 import torch
@@ -173,31 +170,3 @@ def test_texts_are_compared_without_what_changes_from_process_to_process() -> No
 )
 def test_printed_numbers_may_be_rounded(other: str, alike: bool) -> None:
     assert prints_alike("loss 0.5 in 3", other) is alike
-
-
-# --- the command ---------------------------------------------------------------------------------------
-
-
-def test_the_command(tmp_path: Path, home: Path) -> None:
-    files = {"2.90.0": {"lowering.py": OLD}, "2.91.0": {"lowering.py": new(CLAMP)}}
-    wheels = build_wheels(tmp_path / "wheels", {key: {} for key in files}, files)
-    bug = {"torch": "<2.91", "outcome": "wrong", "error": "AssertionError", "match": "row -3 gives loaded"}
-    with serve_index(wheels, tmp_path / "index") as index:
-        project = Project(tmp_path, home, index)
-        (tmp_path / "cases" / "dynamo" / "row.py").write_text(case_text(CHECK, bugs=[bug]))
-        fixes = tmp_path / "results" / "fixes" / "row.json"
-        fixes.parent.mkdir(parents=True)
-        fixes.write_text(json.dumps({"schema": 1, "isolations": [isolation("row", "clamp")]}))
-        (tmp_path / "mine.py").write_text(PROGRAM)
-        done = project.run("exposure", "mine.py", "--torch", "2.90.0", "--index", index, "--json")
-        assert done.returncode == 1, done.stderr
-        answer = json.loads(done.stdout)
-        assert (answer["torch"], [(bug["case"], bug["level"]) for bug in answer["bugs"]]) == (
-            "2.90.0",
-            [("row", "bites")],
-        )
-        done = project.run("exposure", "mine.py", "--torch", "2.91.0", "--index", index)
-        assert (done.returncode, "bites" in done.stdout) == (0, False), done.stderr
-        assert "No match is not proof" in done.stdout
-        done = project.run("exposure", "absent.py", "--torch", "2.90.0", "--index", index)
-        assert (done.returncode, done.stderr) == (2, "pt2bugs: absent.py: there is no such file\n")

@@ -1,9 +1,11 @@
-"""What is recorded of a program on the installed torch: graphs, breaks, guards, calls compared with eager."""
+"""What is recorded of a program on the installed torch, and its graphs replayed without it."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pt2bugs.upgrade.recorded import Recorded, Recorder
@@ -18,49 +20,79 @@ def odd(x):
     return y * 2
 
 
-@torch.compile(backend="aot_eager")
-def step(x, state):
+@torch.compile(backend="aot_eager", dynamic=True)
+def step(x, state, view, rows):
     state.add_(1)
-    return x.relu().sum() + state.sum(), state[1:]
+    return x.relu().sum() + view.sum(), torch.nn.functional.embedding(rows, x)[:, ::2]
 
 
 def doubled(gm, inputs):
     return lambda *args: [2 * value for value in gm(*args)]
 
 
+class Own(torch.Tensor):
+    pass
+
+
 torch.compile(odd, backend="eager")(torch.ones(3))
 base = torch.ones(6)
 for size in (3, 4):
-    loss, _ = step(torch.ones(size, requires_grad=True), base[:4])
+    x = torch.randn(size, 4).t().requires_grad_()
+    loss, _ = step(x, base, base[1:3], torch.tensor([0, 3]))
     loss.backward()
 torch.compile(lambda x: x + 1, backend=doubled)(torch.ones(2))
+torch.compile(lambda x: x + 2, backend="eager")(torch.ones(2).as_subclass(Own))
 print(int(base.sum()))
 """
+LINES = {text: number for number, text in enumerate(PROGRAM.splitlines(), 1)}
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+def recorder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorder]:
     program = tmp_path_factory.mktemp("program") / "train.py"
     program.write_text(PROGRAM)
     with Recorder(Path(sys.executable), program, timeout_s=120) as recorder:
-        return recorder.record(compare=True)
+        yield recorder
+
+
+@pytest.fixture(scope="module")
+def recorded(recorder: Recorder) -> Recorded:
+    return recorder.record(compare=True, capture=True)
 
 
 def test_the_program_ran_as_it_is(recorded: Recorded) -> None:
     assert recorded.passed, recorded.text
-    assert recorded.stdout.splitlines() == ["broken here", "14"], "comparisons change no input of the program"
+    assert recorded.stdout.splitlines() == ["broken here", "18"], "comparisons change no input of the program"
 
 
 def test_what_was_compiled(recorded: Recorded) -> None:
     assert recorded.seen.graphs == len(recorded.artifacts["graphs"]) >= 4
     assert recorded.artifacts["AOT graphs"]
     assert recorded.artifacts["guards"]
-    assert {(line, file.rpartition("/")[2]) for _, file, line in recorded.breaks} == {(7, "train.py")}
-    assert any(entry["again"] for entry in recorded.compiled), "another size is a recompilation"
+    broken = LINES['    print("broken here")']
+    assert {(line, file.rpartition("/")[2]) for _, file, line in recorded.breaks} == {(broken, "train.py")}
 
 
 def test_calls_are_compared_with_eager(recorded: Recorded) -> None:
-    assert not recorded.problems
     wrong = {call.place: call.differences for call in recorded.mismatches}
-    assert wrong == {"train.py:26 <lambda>": (("output 0", "values", 2.0),)}, wrong
-    assert len([call for call in recorded.calls if "step" in call.place]) == 2
+    line = LINES["torch.compile(lambda x: x + 1, backend=doubled)(torch.ones(2))"]
+    assert wrong == {f"train.py:{line} <lambda>": (("output 0", "values", 2.0),)}, wrong
+    assert any("Own" in problem for problem in recorded.problems)
+    assert sum("step" in call.place for call in recorded.calls) == 2
+
+
+def test_graphs_are_replayed_without_the_program(recorder: Recorder, recorded: Recorded) -> None:
+    """Aliased, strided and mutated inputs, symbolic shapes and the backward."""
+    assert any("Own" in reason for reason in recorded.uncaptured), recorded.uncaptured
+    graphs = [{**graph, "id": str(graph["number"])} for graph in recorded.graphs if graph["inputs"]]
+    (step,) = [graph for graph in graphs if "embedding" in graph["graph"]["text"]]
+    assert (step["backend"], step["graph"]["is_dynamic"], len(step["inputs"])) == ("aot_eager", True, 2)
+    tensors = [told for told in step["inputs"][0] if "shape" in told]
+    assert len({told["storage"] for told in tensors}) == len(tensors) - 1, "two inputs share memory"
+    assert any(told["stride"] == [1, 4] and told["requires_grad"] for told in tensors)
+    text = "def forward(self):\n    raise KeyError\n"
+    broken = {**step, "id": "broken", "graph": {**step["graph"], "text": text}}
+    entries: dict[Any, Any] = {(one["kind"], one["graph"]): one for one in recorder.replay([step, broken])}
+    assert entries["replayed", step["id"]]["differences"] == [], entries
+    assert entries["replayed", step["id"]]["compiled_s"] > 0
+    assert ("begun", "broken") in entries

@@ -41,6 +41,7 @@ COMMANDS = {
     "isolate": "which functions' change fixed a check, or broke it, from two wheels",
     "hotfix": "a proved fix as a patch for a wheel that one must stay on",
     "compare": "what a move from one release to another fixes and breaks",
+    "upgrade": "what a move to another release breaks, fixes and changes for a program of one's own",
     "exposure": "which documented bugs of a release concern a program of one's own",
     "diff": "what two results folders say differently of the same cells",
     "news": "what broke and what was fixed in the releases measured since a day",
@@ -63,7 +64,7 @@ COMMANDS = {
 GROUPS = {
     "Questions about releases": ("compare", "bisect", "isolate", "hotfix", "news", "matrix", "match"),
     "Measuring": ("run", "diff", "plan", "merge", "envs", "doctor"),
-    "A program of one's own, a backend": ("exposure", "triage", "backend"),
+    "A program of one's own, a backend": ("upgrade", "exposure", "triage", "backend"),
     "Data and pages": ("list", "export", "dataset", "repair", "report", "corpus"),
     "Writing cases": ("new", "check", "bless"),
 }

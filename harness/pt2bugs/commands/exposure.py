@@ -151,11 +151,28 @@ class Interpreters:
         """
         return self._existing(named_interpreter(path))
 
-    def of(self, spec: str | None) -> Interpreter:
+    @property
+    def has_packages(self) -> bool:
+        """True if the program needs packages of its own."""
+        return bool(self._installs)
+
+    def release(self, spec: str) -> str:
+        """Return the release that a word means.
+
+        Args:
+            spec: the word.
+
+        Raises:
+            ReleaseError: it means several, or none.
+        """
+        return str(one_release(spec, self.releases))
+
+    def of(self, spec: str | None, *, alone: bool = False) -> Interpreter:
         """Return the interpreter of a release with the packages of the program; without one the running Python.
 
         Args:
             spec: names the release.
+            alone: without the packages.
 
         Raises:
             EnvironmentFailure: it cannot be made.
@@ -163,7 +180,7 @@ class Interpreters:
         if spec is None:
             return self._existing(running_interpreter())
         release = one_release(spec, self.releases)
-        environment = self._environment(release, self._installs)
+        environment = self._environment(release, () if alone else self._installs)
         return Interpreter(str(release), environment.python)
 
     def torch_of(self, release: str) -> Path:

@@ -19,6 +19,7 @@ from pt2bugs.engine.normalize import Normalizer
 from pt2bugs.engine.protocol import Limits
 from pt2bugs.run.measurement import observe_exit
 from pt2bugs.upgrade.inside.recording import ARTIFACTS, FUNCTION
+from pt2bugs.upgrade.inside.replay import FUNCTION as REPLAY
 
 TRACE_FACTOR = 3
 """How much longer a program may take while its calls are traced."""
@@ -40,7 +41,8 @@ class Recorded:
     """What one run of a program showed.
 
     `artifacts` are texts by kind, in order; `calls` what was compared with eager; `problems` why something was not;
-    `breaks` reason, file and line; `compiled` an entry of the compiler's own metrics for each frame.
+    `breaks` reason, file and line; `compiled` an entry of the compiler's own metrics for each frame; `graphs` those
+    that were captured, with the metadata of their inputs, and `uncaptured` why others were not.
     """
 
     seen: Observation
@@ -54,6 +56,8 @@ class Recorded:
     breaks: tuple[tuple[str, str, int], ...] = ()
     compiled: tuple[Mapping[str, Any], ...] = ()
     device_mb: float | None = None
+    graphs: tuple[Mapping[str, Any], ...] = ()
+    uncaptured: tuple[str, ...] = ()
     seconds: float = 0.0
 
     @property
@@ -113,6 +117,7 @@ def read_record(path: Path) -> dict[str, Any]:
     """
     artifacts: dict[str, list[str]] = {}
     fields: dict[str, Any] = {"calls": [], "problems": [], "compiled": [], "breaks": [], "device_mb": None}
+    fields |= {"graphs": [], "uncaptured": []}
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else ():
         try:
             entry = json.loads(line)
@@ -128,6 +133,14 @@ def read_record(path: Path) -> dict[str, Any]:
             fields["problems"].append(entry["reason"])
         elif kind == "compiled":
             fields["compiled"].append(entry)
+        elif kind == "graph":
+            fields["graphs"].append({**entry, "inputs": [], "grad": True})
+        elif kind == "inputs":
+            graph = fields["graphs"][entry["number"] - 1]
+            graph["inputs"].append(entry["inputs"])
+            graph["grad"] = entry["grad"]
+        elif kind == "not captured":
+            fields["uncaptured"].append(f"{entry['place']}: {entry['reason']}")
         elif kind == "breaks":
             fields["breaks"] = [tuple(told) for told in entry["breaks"]]
         elif kind == "device memory":
@@ -212,6 +225,7 @@ class Recorder:
         swap: Sequence[Mapping[str, Any]] = (),
         swap_back: bool = False,
         compare: bool = False,
+        capture: bool = False,
         redirect: Mapping[str, Any] | None = None,
     ) -> Recorded:
         """Run the program once.
@@ -221,6 +235,7 @@ class Recorder:
             swap: functions that are swapped in memory, as `isolate.inside.FileSwap`.
             swap_back: whether they are taken back before the program runs.
             compare: whether calls of compiled graphs are compared with eager.
+            capture: whether graphs are written down such that they can be replayed.
             redirect: see `triage.inside.redirect.install`.
 
         Raises:
@@ -243,6 +258,7 @@ class Recorder:
             "swap": list(swap),
             "swap_back": swap_back,
             "compare": compare,
+            "capture": capture,
             "redirect": dict(redirect or {}),
         }
         if self._worker is None:
@@ -264,6 +280,40 @@ class Recorder:
             seconds=ended.duration_s,
             **told,
         )
+
+    def replay(self, graphs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Run captured graphs compiled and in eager, and return the entries of the record.
+
+        Args:
+            graphs: as `Recorded.graphs` has them, each with its `id`.
+
+        Raises:
+            EngineError: the interpreter does not start.
+        """
+        self.start()
+        self.runs += 1
+        given, path = self.scratch / f"graphs-{self.runs}.json", self.scratch / f"record-{self.runs}"
+        given.write_text(json.dumps(list(graphs)), encoding="utf-8")
+        request: Any = {
+            "kind": "call",
+            "function": REPLAY,
+            "device": "cpu",
+            "threads": self._engine.settings.threads,
+            "graphs": str(given),
+            "record": str(path),
+        }
+        if self._worker is None:
+            raise EngineError("the recorder was closed")
+        ended = self._worker.run(request, Limits(self.timeout_s, None))
+        self.seconds += ended.duration_s
+        entries = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        path.unlink(missing_ok=True)
+        given.unlink()
+        done = {entry["graph"] for entry in entries if entry["kind"] != "begun"}
+        seen, _ = observe_exit(ended, self.timeout_s, 0)
+        why = f"its process ended: {seen.summary}"
+        left = [str(graph["id"]) for graph in graphs if graph["id"] not in done]
+        return [*entries, *({"kind": "not replayed", "graph": graph, "reason": why} for graph in left)]
 
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?")

@@ -27,6 +27,7 @@ from pt2bugs.isolate.inside import FileSwap, swapped, traced
 from pt2bugs.triage.inside.program import kept_stdout
 from pt2bugs.triage.inside.redirect import Entries, install
 from pt2bugs.upgrade.inside.comparison import Comparison
+from pt2bugs.upgrade.inside.graphs import Capture, described
 
 FUNCTION = "pt2bugs.upgrade.inside.recording:run"
 """What a request of kind ``call`` names."""
@@ -52,6 +53,7 @@ class RecordedRequest(CallRequest):
         swap: Functions to swap in memory.
         swap_back: Whether they are taken back before the program runs.
         compare: Whether calls of compiled graphs are compared with eager.
+        capture: Whether graphs are written down such that they can be replayed.
         redirect: See `triage.inside.redirect.install`.
     """
 
@@ -65,6 +67,7 @@ class RecordedRequest(CallRequest):
     swap: list[FileSwap]
     swap_back: bool
     compare: bool
+    capture: bool
     redirect: dict[str, Any]
 
 
@@ -115,7 +118,12 @@ def run(request: RecordedRequest) -> RecordedReport:
                 inner.close()
         if request["redirect"]:
             install(request["redirect"], Entries(path, lambda _: None))
-        watch(record, path, comparison=Comparison(record.add) if request["compare"] else None)
+        watch(
+            record,
+            path,
+            comparison=Comparison(record.add) if request["compare"] else None,
+            capture=Capture(record.add) if request["capture"] else None,
+        )
         return _run(request, record, folder, unswapped)
 
 
@@ -181,35 +189,54 @@ def _breaks() -> list[list[Any]]:
 # --- what the compiler makes ----------------------------------------------------------------------------
 
 
-def watch(record: Record, path: str, comparison: Comparison | None) -> None:
+def watch(record: Record, path: str, comparison: Comparison | None, capture: Capture | None) -> None:
     """Have everything that is compiled from now on written down.
 
     Args:
         record: takes it.
         path: of the program, whose lines are told.
         comparison: compares calls of compiled graphs; None: they are left alone.
+        capture: writes graphs down; None: they are not.
     """
     with contextlib.suppress(Exception):
         trace_log = importlib.import_module("torch._logging._internal").trace_log
         trace_log.addHandler(_TraceHandler(record))
-    if comparison is None:
+    if comparison is None and capture is None:
         return
     try:
-        graph = importlib.import_module("torch._dynamo.output_graph").OutputGraph
+        owner = importlib.import_module("torch._dynamo.output_graph").OutputGraph
     except (ImportError, AttributeError) as error:
         record.add("not compared", reason=in_one_line(error))
         return
-    original = graph.call_user_compiler
+    original = owner.call_user_compiler
 
     def call_user_compiler(self: Any, module: Any, *rest: Any) -> Any:
+        place = _place(self, path)
+        watched = graph = None
         try:
-            watched = comparison.prepare(module, _place(self, path))
+            watched = comparison.prepare(module, place) if comparison is not None else None
         except Exception as error:
             record.add("not compared", reason=in_one_line(error)[:300])
-            return original(self, module, *rest)
-        return watched.around(original(self, module, *rest))
+        try:
+            graph = described(module) if capture is not None else None
+        except Exception as error:
+            record.add("not captured", place=place, reason=str(error)[:300])
+        compiled = original(self, module, *rest)
+        if watched is not None:
+            compiled = watched.around(compiled)
+        if capture is not None and graph is not None:
+            compiled = capture.around(compiled, graph, place, _backend_of(self))
+        return compiled
 
-    graph.call_user_compiler = call_user_compiler
+    owner.call_user_compiler = call_user_compiler
+
+
+def _backend_of(output: Any) -> str:
+    """Return the name of the backend that compiles a graph; ``inductor`` where it is no backend of torch."""
+    chosen = getattr(output, "compiler_fn", None)
+    name = str(getattr(chosen, "compiler_name", "") or getattr(chosen, "__name__", ""))
+    known = importlib.import_module("torch._dynamo").list_backends(exclude_tags=())
+    return name if name in known else "inductor"
 
 
 def _place(output: Any, path: str) -> str:

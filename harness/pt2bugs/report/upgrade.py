@@ -1,0 +1,73 @@
+"""The answer of `pt2bugs upgrade` as Markdown and as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import jinja2
+
+from pt2bugs.report.markdown import code, escape, table
+
+COLUMNS = {
+    "torch": "torch",
+    "outcome": "outcome",
+    "graphs": "graphs",
+    "breaks": "breaks",
+    "recompiles": "recompilations",
+    "guards": "guards",
+    "kernels": "kernels",
+    "peak_memory_mb": "peak memory, MB",
+    "compile_s": "compilation, s",
+    "speedup": "speed, eager = 1",
+}
+"""Keys of a run that are shown, and their titles."""
+
+
+def as_markdown(program: str, answer: Mapping[str, Any], titles: Mapping[str, str], caveat: str) -> str:
+    """Return the answer as Markdown.
+
+    Args:
+        program: its name.
+        answer: as ``--json`` prints it.
+        titles: of its lists.
+        caveat: what it does not say.
+    """
+    return "\n".join(_markdown(program, answer, titles, caveat)) + "\n"
+
+
+def _markdown(program: str, answer: Mapping[str, Any], titles: Mapping[str, str], caveat: str) -> Iterator[str]:
+    yield f"# {code(program)}: torch {answer['from']} to {', '.join(answer['to'])}\n"
+    for key, title in titles.items():
+        yield f"## {title}\n"
+        for entry in answer[key]:
+            where = f"{code(entry['where'])}: " if entry["where"] else ""
+            case = f" ({code(entry['case'])})" if entry["case"] else ""
+            helps = f" {escape(entry['workaround'])}" if entry["workaround"] else ""
+            yield f"- {where}{escape(entry['what'])}{case}{helps}"
+        yield "" if answer[key] else "Nothing.\n"
+    yield "## The program on each release\n"
+    yield table(list(COLUMNS.values()), ([escape(_cell(run[key])) for key in COLUMNS] for run in answer["runs"]))
+    yield f"\n{escape(caveat)}"
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def as_page(program: str, answer: Mapping[str, Any], titles: Mapping[str, str], caveat: str) -> str:
+    """Return the answer as a page that opens from the file system.
+
+    Args:
+        program: its name.
+        answer: as ``--json`` prints it.
+        titles: of its lists.
+        caveat: what it does not say.
+    """
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("pt2bugs.report"), autoescape=True, undefined=jinja2.StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    return environment.get_template("upgrade.html.j2").render(
+        program=program, answer=answer, titles=titles, columns=COLUMNS, caveat=caveat
+    )

@@ -1,0 +1,359 @@
+"""A program on two releases: what breaks, what is fixed, what changes, and what is not known."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.upgrade.exposure import Exposed, Exposure, told
+from pt2bugs.upgrade.recorded import Recorded, prints_alike
+
+RUNS = 2
+"""Runs of the program on each release before anything is called a change."""
+REPLAYS = 3
+"""Processes in which the captured graphs are replayed and timed on each release."""
+LISTS = ("breaks_for_you", "fixed_for_you", "changes_for_you", "not_known")
+Known = Callable[[str, str], tuple[str | None, str]]
+"""Returns the documented bug that a failure is on a release, and what to do about it."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of the answer: the documented bug, if it is one; what happens, where in the program, what helps."""
+
+    what: str
+    where: str = ""
+    case: str | None = None
+    workaround: str = ""
+    is_wrong_result: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as ``--json`` prints it."""
+        return {"case": self.case, "what": self.what, "where": self.where, "workaround": self.workaround}
+
+    def __str__(self) -> str:
+        where = f"{self.where}: " if self.where else ""
+        helps = f" ({self.workaround})" if self.workaround else ""
+        return f"{where}{self.what}{f' [{self.case}]' if self.case else ''}{helps}"
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """A captured graph on one release in one process; `problem` says why it was not replayed."""
+
+    graph: str
+    differences: tuple[tuple[str, str, float | None], ...] = ()
+    eager_s: float | None = None
+    compiled_s: float | None = None
+    problem: str = ""
+
+
+@dataclass
+class Side:
+    """One release: the program's runs, its graphs by digest, and their replays, one mapping for each process."""
+
+    release: str
+    runs: list[Recorded] = field(default_factory=list)
+    graphs: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    replays: list[dict[str, Replayed]] = field(default_factory=list)
+    exposure: Exposure | None = None
+    problem: str = ""
+
+    @property
+    def is_there(self) -> bool:
+        """True if the program could be run there."""
+        return bool(self.runs)
+
+    @property
+    def ends_alike(self) -> bool:
+        """True if all runs ended alike."""
+        return all(run.fails_like(self.runs[0]) for run in self.runs)
+
+    @property
+    def speedups(self) -> list[float]:
+        """The time of eager by that of compiled code, all replayed graphs together, in each process."""
+        ratios = []
+        for replay in self.replays:
+            timed = [(one.eager_s, one.compiled_s) for one in replay.values() if one.eager_s and one.compiled_s]
+            if timed:
+                ratios.append(sum(eager for eager, _ in timed if eager) / sum(own for _, own in timed if own))
+        return ratios
+
+    @property
+    def speedup(self) -> float | None:
+        """The median of `speedups`; None where nothing was timed."""
+        return round(statistics.median(self.speedups), 2) if self.speedups else None
+
+    def numbers(self) -> dict[str, list[float]]:
+        """Return the counts of each run that say how the compiler took the program."""
+        counted: dict[str, list[float]] = {}
+        for run in self.runs:
+            for name, value in numbers_of(run).items():
+                if value is not None:
+                    counted.setdefault(name, []).append(value)
+        return counted
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the release as ``--json`` prints it."""
+        run = self.runs[0] if self.runs else None
+        numbers = numbers_of(run) if run else dict.fromkeys(_NAMES)
+        return {
+            "torch": self.release,
+            "outcome": str(run.seen.outcome) if run else None,
+            **{name: numbers[name] for name in _NAMES},
+            "speedup": self.speedup,
+            "break_reasons": [list(reason) for reason in run.breaks] if run else [],
+            "printed": run.stdout if run else "",
+            "problem": self.problem,
+        }
+
+
+_NAMES = ("graphs", "breaks", "recompiles", "guards", "kernels", "fallbacks", "peak_memory_mb", "compile_s")
+
+
+def numbers_of(run: Recorded) -> dict[str, Any]:
+    """Return what is counted of a run; None where it was not counted.
+
+    Args:
+        run: of a program.
+    """
+    seen, compiled = run.seen, run.compiled
+    guards = [entry["guard_count"] for entry in compiled if entry["guard_count"] is not None]
+    seconds = [entry["entire_frame_compile_time_s"] for entry in compiled]
+    return {
+        "graphs": seen.graphs,
+        "breaks": seen.breaks,
+        "recompiles": sum(bool(entry["again"]) for entry in compiled),
+        "guards": sum(guards) if guards else None,
+        "kernels": seen.kernels,
+        "fallbacks": seen.fallbacks,
+        "peak_memory_mb": round(run.device_mb or seen.peak_rss_mb, 1),
+        "compile_s": round(sum(value for value in seconds if value), 2) if seconds else None,
+    }
+
+
+def digest_of(graph: Mapping[str, Any]) -> str:
+    """Return a name of a captured graph that does not depend on the run.
+
+    Args:
+        graph: with its inputs.
+    """
+    text = json.dumps([graph["graph"]["text"], graph["inputs"], graph["backend"]], sort_keys=True, default=str)
+    return hashlib.sha256(re.sub(r"0x[0-9a-f]+", "", text).encode()).hexdigest()[:12]
+
+
+@dataclass
+class Move:
+    """A move from one release to another, and its answer."""
+
+    before: Side
+    after: Side
+    breaks_for_you: list[Entry] = field(default_factory=list)
+    fixed_for_you: list[Entry] = field(default_factory=list)
+    changes_for_you: list[Entry] = field(default_factory=list)
+    not_known: list[Entry] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, before: Side, after: Side, known: Known) -> Move:
+        """Return the answer to a move.
+
+        Args:
+            before: the release to come from.
+            after: the release to go to.
+            known: recognizes documented bugs.
+        """
+        move = cls(before, after)
+        for side in (before, after):
+            if side.problem:
+                move.not_known.append(Entry(f"torch {side.release}: {side.problem}"))
+        if before.is_there and after.is_there:
+            move._compare_endings(known)
+            move._compare_runs()
+        move._compare_replays()
+        move._compare_exposures()
+        for name in LISTS:
+            entries = getattr(move, name)
+            entries[:] = sorted(dict.fromkeys(entries), key=lambda entry: not entry.is_wrong_result)
+        return move
+
+    def as_dict(self) -> dict[str, list[dict[str, Any]]]:
+        """Return the lists as ``--json`` prints them."""
+        return {name: [entry.as_dict() for entry in getattr(self, name)] for name in LISTS}
+
+    # --- the program as it is ------------------------------------------------------------------------------
+
+    def _compare_endings(self, known: Known) -> None:
+        before, after = self.before, self.after
+        for side in (before, after):
+            for sentence in oddities(side):
+                self.not_known.append(Entry(sentence))
+            if not side.ends_alike:
+                endings = " and ".join(sorted({run.ending for run in side.runs}))
+                self.not_known.append(Entry(f"torch {side.release}: ends otherwise from run to run: {endings}"))
+        if not before.ends_alike or not after.ends_alike:
+            return
+        old, new = before.runs[0], after.runs[0]
+        if old.passed and not new.passed:
+            self.breaks_for_you.append(_failed(new, after.release, known))
+        elif new.passed and not old.passed:
+            self.fixed_for_you.append(_failed(old, before.release, known))
+        elif not new.passed and new.fails_like(old):
+            what = f"fails on both alike, and was compared up to there: {new.ending}"
+            self.not_known.append(Entry(what, _where(new), *known(_text(new), after.release)))
+        elif not new.passed:
+            self.changes_for_you.append(Entry(f"fails otherwise: {new.ending} (before: {old.ending})", _where(new)))
+
+    def _compare_runs(self) -> None:
+        before, after = self.before, self.after
+        texts = [side.runs[0].stdout for side in (before, after)]
+        stable = all(prints_alike(run.stdout, side.runs[0].stdout) for side in (before, after) for run in side.runs)
+        if not stable:
+            self.not_known.append(Entry("prints another text from run to run, so that it was not compared"))
+        elif not prints_alike(texts[0], texts[1]) and all(side.runs[0].passed for side in (before, after)):
+            pairs = zip(texts[0].splitlines(), texts[1].splitlines(), strict=False)
+            line = next(((old, new) for old, new in pairs if not prints_alike(old, new)), ("", "more or fewer lines"))
+            what = f"prints another text: {line[1].strip()[:80]!r} (before: {line[0].strip()[:80]!r})"
+            self.changes_for_you.append(Entry(what, is_wrong_result=True))
+        old, new = before.numbers(), after.numbers()
+        for name in _NAMES:
+            if name in old and name in new and (words := _changed(name, old[name], new[name])):
+                self.changes_for_you.append(Entry(words, self._new_break() if name == "breaks" else ""))
+        apart = not _overlap(before.speedups, after.speedups)
+        if apart and before.speedup and after.speedup and not 0.8 < after.speedup / before.speedup < 1.25:
+            words = f"compiled code is {after.speedup:g} times as fast as eager (before: {before.speedup:g})"
+            self.changes_for_you.append(Entry(words))
+
+    def _new_break(self) -> str:
+        old = Counter((reason, line) for reason, _, line in self.before.runs[0].breaks)
+        for reason, file, line in self.after.runs[0].breaks:
+            if not old[reason, line]:
+                return f"{file.rpartition('/')[2]}:{line} ({reason[:80]})"
+        return ""
+
+    # --- its graphs ----------------------------------------------------------------------------------------
+
+    def _compare_replays(self) -> None:
+        for graph in dict.fromkeys((*self.before.graphs, *self.after.graphs)):
+            place = str({**self.after.graphs, **self.before.graphs}[graph]["place"])
+            old, new = (
+                [replay[graph] for replay in side.replays if graph in replay] for side in (self.before, self.after)
+            )
+            problems = [(side.release, one.problem) for side, some in ((self.before, old), (self.after, new))
+                        for one in some[:1] if one.problem]  # fmt: skip
+            if problems:
+                what = "; ".join(f"its graph was not replayed on torch {release}: {why}" for release, why in problems)
+                self.not_known.append(Entry(what, place))
+                continue
+            if not old or not new:
+                continue
+            # A difference counts where every process shows it.
+            wrong = [set.intersection(*({(what, how) for what, how, _ in one.differences} for one in some))
+                     for some in (old, new)]  # fmt: skip
+            if wrong[1] - wrong[0] and not wrong[0]:
+                self.breaks_for_you.append(_differs(wrong[1], place, "compiled, its graph differs from eager"))
+            elif wrong[0] and not wrong[1]:
+                self.fixed_for_you.append(_differs(wrong[0], place, "compiled, its graph differed from eager"))
+            elif wrong[0] and wrong[1]:
+                self.not_known.append(_differs(wrong[1], place, "compiled, its graph differs from eager on both"))
+
+    # --- documented bugs -----------------------------------------------------------------------------------
+
+    def _compare_exposures(self) -> None:
+        for side, direction, entries in (
+            (self.before, "fixed", self.fixed_for_you),
+            (self.after, "introduced", self.breaks_for_you),
+        ):
+            for bug in side.exposure.bugs if side.exposure is not None else ():
+                if bug.direction != direction:
+                    continue
+                if bug.level == "bites" and bug.case not in {entry.case for entry in entries}:
+                    entries.append(_exposed(bug, is_wrong_result=True))
+                elif bug.level == "differs":
+                    self.changes_for_you.append(_exposed(bug))
+                elif bug.level == "unknown" and bug.units:
+                    self.not_known.append(_exposed(bug))
+
+
+def _exposed(bug: Exposed, *, is_wrong_result: bool = False) -> Entry:
+    return Entry(bug.what, bug.where, bug.case, is_wrong_result=is_wrong_result)
+
+
+def _differs(differences: set[tuple[str, str]], place: str, words: str) -> Entry:
+    what, how = min(differences)
+    return Entry(f"{words}: {told(what, how)}", place, is_wrong_result=True)
+
+
+def _failed(run: Recorded, release: str, known: Known) -> Entry:
+    is_wrong = run.seen.outcome is Outcome.WRONG
+    return Entry(f"fails on torch {release}: {run.ending}", _where(run), *known(_text(run), release), is_wrong)
+
+
+def _text(run: Recorded) -> str:
+    return run.text or f"{run.seen.output_tail}\n{run.seen.error_type}: {run.seen.message}"
+
+
+def _where(run: Recorded) -> str:
+    return f"line {run.lines[-1]}" if run.lines else ""
+
+
+_MEANING = {
+    "graphs": "graphs",
+    "breaks": "graph breaks",
+    "recompiles": "recompilations",
+    "guards": "guards",
+    "kernels": "kernels",
+    "fallbacks": "operators left to eager's kernels",
+    "peak_memory_mb": "MB of peak memory",
+    "compile_s": "seconds of compilation",
+}
+
+
+def _overlap(old: Sequence[float], new: Sequence[float]) -> bool:
+    """Return whether the values of two releases cannot be told apart: some of the one lie among those of the other."""
+    return not old or not new or (max(old) >= min(new) and max(new) >= min(old))
+
+
+def _changed(name: str, old: Sequence[float], new: Sequence[float]) -> str:
+    """Return a change in words; empty if it is none, or less than what the runs of one release differ by."""
+    if _overlap(old, new):
+        return ""
+    if name in ("peak_memory_mb", "compile_s"):
+        low, high = sorted((statistics.median(old), statistics.median(new)))
+        least = 100 if name == "peak_memory_mb" else 5
+        if high < (1.1 if name == "peak_memory_mb" else 1.5) * low or high - low < least:
+            return ""
+    return f"{statistics.median(new):g} {_MEANING[name]} (before: {statistics.median(old):g})"
+
+
+_GPU = re.compile(
+    r"NVIDIA driver|No CUDA GPUs|not compiled with CUDA|CUDA is not available|hipErrorNoDevice", re.IGNORECASE
+)
+
+
+def oddities(side: Side) -> Iterator[str]:
+    """Yield a sentence for each reason for which little can be said of a program on a release.
+
+    Args:
+        side: where it ran.
+    """
+    run = side.runs[0]
+    seen, where = run.seen, f"torch {side.release}"
+    if seen.outcome is Outcome.TIMEOUT:
+        yield f"{where}: the program was stopped when its time was up (--minutes); what it had compiled is compared"
+    elif _GPU.search(seen.message):
+        yield f"{where}: the program needs a GPU, and this machine has none; run it where one is"
+    elif seen.error_type.endswith("EOFError"):
+        yield f"{where}: the program asks for input, and none is given; pass it as arguments, behind --"
+    elif seen.error_type.endswith(("ModuleNotFoundError", "ImportError")) and "torch" not in seen.message:
+        yield f"{where}: the program lacks a package: {seen.message.splitlines()[0]}; install it with --with"
+    if not seen.graphs and run.passed:
+        yield f"{where}: the program compiled nothing; only its ending and what it prints are compared"
+    elif run.uncaptured:
+        yield f"{where}: {len(run.uncaptured)} graphs are not replayed: {run.uncaptured[0]}"

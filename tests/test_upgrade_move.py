@@ -1,0 +1,145 @@
+"""A program on two releases: what is called a change, what breaks, and what cannot be said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pt2bugs.case.observation import Observation
+from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.upgrade.exposure import Exposed, Exposure
+from pt2bugs.upgrade.move import LISTS, Move, Replayed, Side
+from pt2bugs.upgrade.recorded import Recorded
+
+
+def ran(
+    outcome: Outcome = Outcome.PASS, message: str = "", stdout: str = "", error: str = "", **counts: Any
+) -> Recorded:
+    error = error or ("RuntimeError" if outcome is Outcome.RAISE else "")
+    seen = Observation(outcome, error, message, **{"graphs": 1, "breaks": 0, "kernels": 2, **counts})
+    return Recorded(seen, stdout=stdout)
+
+
+def side(release: str, *runs: Recorded, **further: Any) -> Side:
+    return Side(release, list(runs if len(runs) != 1 else runs * 2), **further)
+
+
+def answer(before: Side, after: Side) -> dict[str, list[str]]:
+    move = Move.of(before, after, lambda text, release: ("pytorch_1", "wait") if "known" in text else (None, ""))
+    return {name: [str(entry) for entry in getattr(move, name)] for name in LISTS}
+
+
+GOOD = ran()
+BAD = ran(Outcome.RAISE, "it broke")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ((GOOD,), (BAD,), {"breaks_for_you": ["fails on torch 2.91.0: raise RuntimeError: it broke"]}),
+        ((BAD,), (GOOD,), {"fixed_for_you": ["fails on torch 2.90.0: raise RuntimeError: it broke"]}),
+        (
+            (BAD,),
+            (BAD,),
+            {"not_known": ["fails on both alike, and was compared up to there: raise RuntimeError: it broke"]},
+        ),
+        (
+            (GOOD,),
+            (GOOD, BAD),
+            {"not_known": ["torch 2.91.0: ends otherwise from run to run: pass and raise RuntimeError: it broke"]},
+        ),
+        ((ran(stdout="loss 0.5"),), (ran(stdout="loss 0.50001"),), {}),
+        (
+            (ran(stdout="loss 0.5"),),
+            (ran(stdout="loss 0.7"),),
+            {"changes_for_you": ["prints another text: 'loss 0.7' (before: 'loss 0.5')"]},
+        ),
+        (
+            (ran(stdout="loss 0.5"), ran(stdout="loss 0.6")),
+            (ran(stdout="loss 0.7"),),
+            {"not_known": ["prints another text from run to run, so that it was not compared"]},
+        ),
+        ((ran(kernels=3),), (ran(kernels=2),), {"changes_for_you": ["2 kernels (before: 3)"]}),
+        ((ran(kernels=3), ran(kernels=2)), (ran(kernels=2),), {}),
+        ((ran(peak_rss_mb=900.0),), (ran(peak_rss_mb=950.0),), {}),
+        (
+            (ran(peak_rss_mb=900.0),),
+            (ran(peak_rss_mb=1300.0),),
+            {"changes_for_you": ["1300 MB of peak memory (before: 900)"]},
+        ),
+    ],
+)
+def test_the_program_as_it_is(before: tuple[Recorded], after: tuple[Recorded], told: dict[str, list[str]]) -> None:
+    lists = answer(side("2.90.0", *before), side("2.91.0", *after))
+    assert {name: entries for name, entries in lists.items() if entries} == told
+
+
+@pytest.mark.parametrize(
+    ("run", "sentence"),
+    [
+        (ran(Outcome.TIMEOUT), "was stopped when its time was up (--minutes)"),
+        (ran(Outcome.RAISE, "Found no NVIDIA driver on your system"), "needs a GPU"),
+        (ran(Outcome.RAISE, "EOF when reading a line", error="EOFError"), "asks for input"),
+        (ran(Outcome.RAISE, "No module named 'timm'", error="ModuleNotFoundError"), "install it with --with"),
+        (ran(graphs=0), "compiled nothing"),
+    ],
+)
+def test_odd_programs_get_one_sentence(run: Recorded, sentence: str) -> None:
+    lists = answer(side("2.90.0", run), side("2.91.0", run))
+    assert sum(sentence in line for line in lists["not_known"]) == 2, lists
+    assert not lists["breaks_for_you"]
+
+
+def replays(*differences: tuple[str, str, float | None], problem: str = "") -> dict[str, Any]:
+    told = {"g": Replayed("g", differences, 2.0, 1.0, problem)}
+    return {"replays": [told, told], "graphs": {"g": {"place": "train.py:3 forward"}}}
+
+
+WRONG = ("output 0", "values", 0.5)
+
+
+def test_graphs_that_differ_from_eager() -> None:
+    fine, wrong = side("2.90.0", GOOD, **replays()), side("2.91.0", GOOD, **replays(WRONG))
+    line = "train.py:3 forward: compiled, its graph differs from eager: output 0: other values than eager"
+    assert answer(fine, wrong)["breaks_for_you"] == [line]
+    assert answer(wrong, fine)["fixed_for_you"] == [line.replace("differs", "differed")]
+    assert answer(wrong, wrong)["not_known"] == [line.replace("eager:", "eager on both:")]
+    unsure = side("2.91.0", GOOD, **replays(WRONG))
+    unsure.replays[0] = fine.replays[0]
+    assert not any(answer(fine, unsure).values()), "what not every process shows is no change"
+    gone = side("2.91.0", GOOD, **replays(problem="it is not there"))
+    assert answer(fine, gone)["not_known"] == [
+        "train.py:3 forward: its graph was not replayed on torch 2.91.0: it is not there"
+    ]
+    assert fine.speedup == 2.0
+
+
+def test_a_speed_that_varies_is_no_change() -> None:
+    def at(*seconds: float) -> list[dict[str, Replayed]]:
+        return [{"g": Replayed("g", (), 1.0, one)} for one in seconds]
+
+    before = side("2.90.0", GOOD, replays=at(0.5, 0.5, 0.9))
+    assert not any(answer(before, side("2.91.0", GOOD, replays=at(0.8, 1.0, 1.1))).values())
+    assert answer(before, side("2.91.0", GOOD, replays=at(1.0, 1.0, 1.1)))["changes_for_you"] == [
+        "compiled code is 1 times as fast as eager (before: 2)"
+    ]
+
+
+def test_documented_bugs_and_the_order_of_lines() -> None:
+    known = ran(Outcome.RAISE, "known")
+    fixed = [Exposed("pytorch_2", "bites", "train.py:3 f", "strides differ", ("a.py: f",), "fixed")]
+    introduced = [
+        Exposed("pytorch_3", "bites", "", "values differ", ("b.py: g",), "introduced"),
+        Exposed("pytorch_4", "differs", "", "other guards", ("b.py: g",), "introduced"),
+        Exposed("pytorch_5", "unknown", "", "no fix is isolated"),
+    ]
+    before = side("2.90.0", GOOD, exposure=Exposure("2.90.0", [], fixed))
+    after = side("2.91.0", known, exposure=Exposure("2.91.0", [], introduced))
+    lists = answer(before, after)
+    assert lists["breaks_for_you"] == [
+        "values differ [pytorch_3]",
+        "fails on torch 2.91.0: raise RuntimeError: known [pytorch_1] (wait)",
+    ], "wrong results come first"
+    assert lists["fixed_for_you"] == ["train.py:3 f: strides differ [pytorch_2]"]
+    assert lists["changes_for_you"] == ["other guards [pytorch_4]"]
+    assert not lists["not_known"], "a bug without a fix is no risk"
