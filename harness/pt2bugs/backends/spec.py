@@ -141,6 +141,19 @@ def backend_spec(name: str, overrides: BackendOverrides = BackendOverrides()) ->
     return BackendSpec(setup, (*extras, *(extra for extra, _ in installs)), installs, known)
 
 
+def require_name(name: str) -> None:
+    """Refuse what cannot be the name of a backend: it is printed in tables and is part of addresses of files.
+
+    Args:
+        name: as the user gives it.
+
+    Raises:
+        InputError: it holds what cannot be printed.
+    """
+    if not name.isprintable():
+        raise InputError(f"{name!r}: not the name of a torch.compile backend")
+
+
 def special_backends(names: Iterable[str], overrides: BackendOverrides = BackendOverrides()) -> dict[str, BackendSpec]:
     """Return the specs of those backends that torch does not find by their name alone.
 
@@ -149,9 +162,11 @@ def special_backends(names: Iterable[str], overrides: BackendOverrides = Backend
         overrides: options about the only one of them.
 
     Raises:
-        InputError: there are options, and not exactly one backend.
+        InputError: a name cannot be one, or there are options, and not exactly one backend.
     """
     names = list(dict.fromkeys(names))
+    for name in names:
+        require_name(name)
     options = (
         ("--with", overrides.packages),
         ("--import", overrides.imports),

@@ -26,6 +26,7 @@ from pt2bugs.backends.spec import (
     backend_spec,
     known_backends,
     on_its_device,
+    require_name,
     special_backends,
 )
 from pt2bugs.bisect.accepted import Accepted, AcceptedError, load_accepted
@@ -129,6 +130,7 @@ def run(options: Options) -> int:
         raise InputError("--since-baseline tells what differs from a file: name it with --baseline FILE")
     if not options.name:
         return render_all(options)
+    require_name(options.name)
     known = _read_baseline(options)
     selection = select(options)
     planned = plan(options, selection)

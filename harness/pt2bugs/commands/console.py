@@ -20,13 +20,17 @@ from typing import Any, TextIO
 COUNTED = "a case documents one bug with its checks; a cell is a check in one environment, on one device and backend"
 """Ties the words together where a command counts two of them."""
 
+_STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Control characters, but for tabs and ends of lines."""
+
 
 def say(text: str) -> None:
     """Tell the user something, on stderr.
 
     Args:
-        text: a line.
+        text: a line; what of it came from outside cannot steer the terminal.
     """
+    text = _STEERING.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
     print(_coloured(text) if _has_colours(sys.stderr) else text, file=sys.stderr, flush=True)
 
 
