@@ -126,7 +126,8 @@ Half of the silent wrong results of Inductor are gone after **{quantile(silent, 
 
 {lives_table(bugs, seen)}
 
-The shares are Kaplan-Meier's; lifelines gives the same days. A dash: fewer are gone yet.
+The shares are Kaplan-Meier's; lifelines gave the same days for four rows that were compared. A dash: fewer are
+gone yet.
 
 ## Kinds over the years
 
