@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, dataclass
@@ -14,7 +13,7 @@ from packaging.version import Version
 from pt2bugs.case.corpus import corpus_roots
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say, warn
-from pt2bugs.commands.options import CorpusOptions, EnvironmentOptions, ResultsOptions, option
+from pt2bugs.commands.options import CorpusOptions, EnvironmentOptions, ResultsOptions, option, positive
 from pt2bugs.commands.selection import load_corpus, open_store, package_sources
 from pt2bugs.engine.client import EngineError
 from pt2bugs.engine.folders import cache_home
@@ -40,21 +39,6 @@ EXAMPLES = (
 MINUTES = 10.0
 
 
-def minutes(text: str) -> float:
-    """Return a number above 0, for argparse.
-
-    Args:
-        text: of the command line.
-    """
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 < value < 1e5:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
-    return value
-
-
 @dataclass(frozen=True, kw_only=True)
 class ProgramOptions(CorpusOptions, ResultsOptions, EnvironmentOptions):
     """A program of one's own and what it needs; `arguments` stand behind ``--``, and are those of the program."""
@@ -70,7 +54,7 @@ class ProgramOptions(CorpusOptions, ResultsOptions, EnvironmentOptions):
     minutes: float = option(
         "--minutes",
         default=MINUTES,
-        parse=minutes,
+        parse=positive,
         metavar="M",
         help=f"for one run of the program (default: {MINUTES:g})",
     )
@@ -192,7 +176,7 @@ class Interpreters:
         Raises:
             EnvironmentFailure: it cannot be had.
         """
-        known = next((one for one in self.releases if str(one) == release), None) or Release(Version(release), ())
+        known = next((known for known in self.releases if str(known) == release), None) or Release(Version(release), ())
         environment = self._environment(known, ())
         return Interpreter(release, environment.python).torch
 

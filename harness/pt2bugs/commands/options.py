@@ -163,6 +163,21 @@ def size(text: str) -> int:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
+def positive(text: str) -> float:
+    """Parse a number above 0.
+
+    Args:
+        text: of the command line.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < 1e5:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return value
+
+
 def count(text: str) -> int:
     """Return a whole number from 1 up, for argparse.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import MISSING, dataclass, replace
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 from pt2bugs.case.corpus import corpus_roots
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import print_json, say, warn
-from pt2bugs.commands.options import CorpusOptions, EnvironmentOptions, ResultsOptions, count, folder, option
+from pt2bugs.commands.options import CorpusOptions, EnvironmentOptions, ResultsOptions, count, folder, option, positive
 from pt2bugs.commands.selection import load_corpus, open_store, releases_for, targets_for
 from pt2bugs.engine.client import EngineError
 from pt2bugs.errors import InputError, NothingSelected, Pt2bugsError
@@ -27,17 +26,6 @@ if TYPE_CHECKING:
     from pt2bugs.triage.workflow import Settings
 
 EXAMPLES = (("pt2bugs triage script.py", "which layer fails, since when, the smallest program, the report"),)
-
-
-def _positive(text: str) -> float:
-    """Return a number above 0, for argparse."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 < value < 1e5:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
-    return value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,10 +57,10 @@ class Options(CorpusOptions, ResultsOptions, EnvironmentOptions):
         "--times", default=3, parse=count, metavar="N", help="runs of the program as it is (default: 3)"
     )
     minutes: float = option(
-        "--minutes", default=15.0, parse=_positive, metavar="M", help="for all steps together (default: 15)"
+        "--minutes", default=15.0, parse=positive, metavar="M", help="for all steps together (default: 15)"
     )
     timeout: float = option(
-        "--timeout", default=120.0, parse=_positive, metavar="S", help="seconds for one run (default: 120)"
+        "--timeout", default=120.0, parse=positive, metavar="S", help="seconds for one run (default: 120)"
     )
     compare_output: bool = option(
         "--compare-output", default=False, help="printing another text than without the compiler is a failure"

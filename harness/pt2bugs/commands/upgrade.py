@@ -244,9 +244,9 @@ def as_dict(sides: Sequence[Side], moves: Sequence[Move]) -> dict[str, Any]:
     lists = {name: [entry.as_dict() for move in moves for entry in getattr(move, name)] for name in LISTS}
     replay = []
     for side in sides:
-        for name in dict.fromkeys(name for one in side.replays for name in one):
-            some = [one[name] for one in side.replays if name in one]
-            sizes = [size for one in some for _, _, size in one.differences if size is not None]
+        for name in dict.fromkeys(name for graphs in side.replays for name in graphs):
+            some = [graphs[name] for graphs in side.replays if name in graphs]
+            sizes = [size for comparison in some for _, _, size in comparison.differences if size is not None]
             replay.append(
                 {
                     "graph": name,

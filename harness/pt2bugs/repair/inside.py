@@ -120,9 +120,9 @@ def encode(value: Any) -> Any:
     if isinstance(value, float):
         return {"float": repr(value)}
     if isinstance(value, (list, tuple)):
-        return {"items": [encode(one) for one in value], "type": type(value).__name__}
+        return {"items": [encode(item) for item in value], "type": type(value).__name__}
     if isinstance(value, dict):
-        return {"items": [[str(key), encode(one)] for key, one in value.items()], "type": type(value).__name__}
+        return {"items": [[str(key), encode(item)] for key, item in value.items()], "type": type(value).__name__}
     if hasattr(value, "untyped_storage"):
         plain = value.detach().as_subclass(torch.Tensor).cpu().contiguous()
         data = plain.reshape(-1).view(torch.uint8).numpy().tobytes() if plain.numel() else b""
@@ -282,7 +282,7 @@ def _entries(own: frozenset[types.CodeType]) -> dict[str, int]:
     except (ImportError, AttributeError):
         return {}
     gc.unfreeze()
-    todo = {*own, *(one.__code__ for one in gc.get_objects() if type(one) is types.FunctionType)}
+    todo = {*own, *(function.__code__ for function in gc.get_objects() if type(function) is types.FunctionType)}
     known: set[types.CodeType] = set()
     frames = entries = breaks = 0
     while todo:
@@ -295,7 +295,7 @@ def _entries(own: frozenset[types.CodeType]) -> dict[str, int]:
         entries += len(kept)
         for entry in kept:
             resumes = [name for name in entry.code.co_names if name.startswith("__resume_at_")]
-            inner = [one for one in _codes([entry.code]) if one.co_name.startswith("torch_dynamo_resume_in_")]
+            inner = [part for part in _codes([entry.code]) if part.co_name.startswith("torch_dynamo_resume_in_")]
             breaks += len(resumes) + len(inner)
             todo |= {*inner} - known
     return {"frames": frames, "entries": entries, "breaks": breaks}

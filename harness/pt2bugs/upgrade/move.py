@@ -81,7 +81,11 @@ class Side:
         """The time of eager by that of compiled code, all replayed graphs together, in each process."""
         ratios = []
         for replay in self.replays:
-            timed = [(one.eager_s, one.compiled_s) for one in replay.values() if one.eager_s and one.compiled_s]
+            timed = [
+                (timing.eager_s, timing.compiled_s)
+                for timing in replay.values()
+                if timing.eager_s and timing.compiled_s
+            ]
             if timed:
                 ratios.append(sum(eager for eager, _ in timed if eager) / sum(own for _, own in timed if own))
         return ratios
@@ -245,8 +249,8 @@ class Move:
             old, new = (
                 [replay[graph] for replay in side.replays if graph in replay] for side in (self.before, self.after)
             )
-            problems = [(side.release, one.problem) for side, some in ((self.before, old), (self.after, new))
-                        for one in some[:1] if one.problem]  # fmt: skip
+            problems = [(side.release, comparison.problem) for side, some in ((self.before, old), (self.after, new))
+                        for comparison in some[:1] if comparison.problem]  # fmt: skip
             if problems:
                 what = "; ".join(f"its graph was not replayed on torch {release}: {why}" for release, why in problems)
                 self.not_known.append(Entry(what, place))
@@ -254,7 +258,7 @@ class Move:
             if not old or not new:
                 continue
             # A difference counts where every process shows it.
-            wrong = [set.intersection(*({(what, how) for what, how, _ in one.differences} for one in some))
+            wrong = [set.intersection(*({(what, how) for what, how, _ in replayed.differences} for replayed in some))
                      for some in (old, new)]  # fmt: skip
             if wrong[1] - wrong[0] and not wrong[0]:
                 self.breaks_for_you.append(_differs(wrong[1], place, "compiled, its graph differs from eager"))
