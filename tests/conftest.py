@@ -26,6 +26,17 @@ def pytest_configure(config: pytest.Config) -> None:
     """Keep the tests of a module on one worker, also under `-n 2` alone: some follow on what others made."""
     if getattr(config.option, "dist", "no") == "load":
         config.option.dist = "loadfile"
+    # xdist gives out the module with most tests first. What takes minutes here are two modules of few tests.
+    config.option.loadscopereorder = False
+
+
+# These run for minutes: whoever begins with them does not end alone.
+_LONGEST_FIRST = ("test_run_fault_injection.py", "test_engine_hostile.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the modules that run for minutes first; the order of all others stays."""
+    items.sort(key=lambda item: item.path.name not in _LONGEST_FIRST)
 
 
 @pytest.fixture
