@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 from functools import partial
@@ -32,6 +33,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 # These run for minutes: whoever begins with them does not end alone.
 _LONGEST_FIRST = ("test_run_fault_injection.py", "test_engine_hostile.py")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Let `-n auto` begin one worker more than there are cores: many tests wait for a timeout of what they run."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
