@@ -46,7 +46,7 @@ BELOW = {
         "errors",
         "files",
     },
-    "isolate": {"case", "engine", "envs", "run", "errors", "files"},
+    "isolate": {"case", "engine", "results", "envs", "run", "errors", "files"},
     "upgrade": {"case", "engine", "results", "run", "triage", "isolate", "match", "report", "errors", "files"},
     "cluster": {"case", "engine", "results", "envs", "run", "errors", "files"},
     "report": {"case", "results", "isolate", "bisect", "run", "backends", "errors", "files"},

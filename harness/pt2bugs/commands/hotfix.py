@@ -16,15 +16,15 @@ from pt2bugs.case.corpus import corpus_roots
 from pt2bugs.case.selectors import cases_named
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import say, warn
-from pt2bugs.commands.isolate import Question, check_of, environments, neighbours_of
 from pt2bugs.commands.options import EnvironmentOptions, ResultsOptions, file, option
-from pt2bugs.commands.selection import load_corpus, package_sources
+from pt2bugs.commands.selection import environments, load_corpus, package_sources
 from pt2bugs.engine.folders import cache_home
 from pt2bugs.envs.releases import known_releases, one_release
 from pt2bugs.errors import InputError
 from pt2bugs.files import write_text
 from pt2bugs.isolate import fixes
 from pt2bugs.isolate.isolation import Isolation, Isolator
+from pt2bugs.isolate.question import Question, check_of, neighbours_of
 from pt2bugs.isolate.trials import Release
 from pt2bugs.isolate.units import Wheels
 from pt2bugs.results.folder import open_results, results_folder

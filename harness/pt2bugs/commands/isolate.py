@@ -4,41 +4,38 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from packaging.version import Version
 
-from pt2bugs.case.cells import Cell, cells_of
 from pt2bugs.case.corpus import corpus_roots, is_case_file
-from pt2bugs.case.failure import documents
 from pt2bugs.case.model import Case
-from pt2bugs.case.patterns import PatternTimeout
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import print_json, say, warn
 from pt2bugs.commands.options import EnvironmentOptions, ResultsOptions, SelectionOptions, count, file, option
 from pt2bugs.commands.selection import (
+    environments,
     load_corpus,
-    open_store,
     package_sources,
     select_cases,
     select_cells,
-    targets_for,
 )
 from pt2bugs.engine.folders import cache_home
 from pt2bugs.envs.environment import Environment
-from pt2bugs.envs.releases import Release, known_releases, one_release
+from pt2bugs.envs.releases import known_releases, one_release
 from pt2bugs.errors import InputError
 from pt2bugs.files import write_text
 from pt2bugs.isolate import fixes
 from pt2bugs.isolate.isolation import Isolation, Isolator
-from pt2bugs.isolate.trials import Check, Run
+from pt2bugs.isolate.question import Question, check_of, neighbours_of, sides_of
+from pt2bugs.isolate.trials import Check
 from pt2bugs.isolate.trials import Release as Side
 from pt2bugs.isolate.units import Wheels
 from pt2bugs.results.folder import open_results, results_folder
-from pt2bugs.results.history import Histories, History, State
+from pt2bugs.results.history import Histories
 
 EXAMPLES = (
     (
@@ -72,33 +69,6 @@ class Options(SelectionOptions, ResultsOptions, EnvironmentOptions):
     patch: Path | None = option(
         "--patch", parse=file, metavar="FILE", help="write the units as a patch for the release with the bug"
     )
-
-
-@dataclass(frozen=True)
-class Question:
-    """One check and the two releases between which it changes."""
-
-    result: Isolation
-    check: Check
-    case: Case | None
-
-    def is_documented(self, run: Run) -> bool:
-        """Return whether a failure is one that the case documents; of a script every failure is meant.
-
-        Args:
-            run: what was seen in the release with the bug.
-        """
-        if self.case is None:
-            return True
-        try:
-            return any(documents(bug, run.seen) for bug in self.case.bugs if not bug.blocked)
-        except PatternTimeout:
-            return False
-
-    @property
-    def pair(self) -> tuple[str, str]:
-        """The releases with and without the bug."""
-        return self.result.bad, self.result.good
 
 
 def run(options: Options) -> int:
@@ -221,7 +191,7 @@ def _of_cases(options: Options, histories: Histories, cases: Sequence[Case]) -> 
     for cell in select_cells(options, cases):
         if cell.case.guard or (cell.key.case, cell.key.check) in questions:
             continue
-        pair = named or _transition(histories.of(cell), introduced=options.introduced)
+        pair = named or sides_of(histories.of(cell), introduced=options.introduced)
         if pair is None:
             continue
         pull_request = cell.case.fix if "/pull/" in cell.case.fix and not options.introduced else ""
@@ -234,37 +204,6 @@ def _of_cases(options: Options, histories: Histories, cases: Sequence[Case]) -> 
             f"{names}: the journal names no two releases between which it was {what}: see `pt2bugs bisect`"
         )
     return list(questions.values())
-
-
-def check_of(cell: Cell) -> Check:
-    """Return what is run of a cell.
-
-    Args:
-        cell: of any release.
-    """
-    case = cell.case
-    given = {"device": cell.device, "backend": cell.backend}
-    return Check(
-        path=case.path.resolve(),
-        name=cell.check.name,
-        arguments={name: given[name] for name in cell.check.parameters},
-        device=cell.device,
-        backend=cell.backend,
-        timeout_s=case.timeout,
-        memory_mib=case.memory,
-        compiles=case.compiles,
-        isolation=case.isolation,
-        env=case.env,
-    )
-
-
-def _transition(history: History, *, introduced: bool) -> tuple[str, str] | None:
-    """Return the last two decided neighbours between which the bug went, or came: with and without it."""
-    changes = [change for change in history.transitions if change.introduced == introduced]
-    if not changes or history.is_flaky:
-        return None
-    older, newer = changes[-1].before, changes[-1].after
-    return (newer, older) if introduced else (older, newer)
 
 
 # --- measure -------------------------------------------------------------------------------------------
@@ -308,30 +247,6 @@ def measure(options: Options, questions: Sequence[Question], selected: Selected)
                 list(pool.map(isolate_all, [group[start::jobs] for start in range(jobs)]))
 
 
-@contextlib.contextmanager
-def environments(options: EnvironmentOptions, pair: tuple[str, str]) -> Iterator[tuple[Environment, Environment]]:
-    """Yield the environments of two releases, made if they are not there, and kept while in use.
-
-    Args:
-        options: how environments are made.
-        pair: the releases.
-
-    Raises:
-        EnvironmentFailure: one of them cannot be made.
-    """
-    store = open_store(options)
-    releases = {str(release): release for release in known_releases(package_sources(options), warn)}
-    wanted = [releases.get(name) or Release(Version(name), ()) for name in pair]
-    keys = [target.key for target in targets_for(options, wanted)]
-    with contextlib.ExitStack() as stack:
-        environments = []
-        for key in keys:
-            environment = store.create(key, say, keep=keys)
-            stack.enter_context(store.using(environment))
-            environments.append(environment)
-        yield environments[0], environments[1]
-
-
 def _isolate(
     options: Options,
     question: Question,
@@ -366,27 +281,6 @@ def _isolate(
             fixes.save(options.results or results_folder(), [result.as_dict()])
     if several:
         say(f"{prefix}{result.summary}")
-
-
-def neighbours_of(question: Question, corpus: Sequence[Case], histories: Histories) -> list[Check]:
-    """Return the checks of other cases that pass in the release with the bug, guards and the same component first.
-
-    Args:
-        question: its case is left out.
-        corpus: all cases.
-        histories: what the journal says of them.
-    """
-    result, neighbours = question.result, list[Check]()
-    component = question.case.component if question.case else ""
-    # Guards and its own component first: what executes a changed unit is asked as long as there is time.
-    for case in sorted(corpus, key=lambda case: (not case.guard, case.component != component)):
-        if case.id == result.case or case.extra or case.flaky or result.device not in case.devices:
-            continue
-        for cell in cells_of(case, (result.device,)):
-            if histories.of(cell).state(result.bad) is State.NO_BUG:
-                neighbours.append(check_of(cell))
-                break
-    return neighbours
 
 
 # --- query, render -------------------------------------------------------------------------------------

@@ -11,13 +11,13 @@ from pt2bugs.case.corpus import corpus_roots
 from pt2bugs.case.model import Case
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import print_json, say, warn
-from pt2bugs.commands.isolate import Question, check_of, environments, neighbours_of
 from pt2bugs.commands.options import CorpusOptions, EnvironmentOptions, ResultsOptions, folder, option
-from pt2bugs.commands.selection import load_corpus
+from pt2bugs.commands.selection import environments, load_corpus
 from pt2bugs.engine.folders import cache_home
 from pt2bugs.envs.environment import Environment
 from pt2bugs.errors import InputError, NothingSelected
 from pt2bugs.isolate.isolation import Isolation
+from pt2bugs.isolate.question import Question, check_of, neighbours_of
 from pt2bugs.isolate.trials import Check
 from pt2bugs.repair.patch import read_patch
 from pt2bugs.repair.score import SOLVED, Score, Scorer, torch_of
@@ -165,7 +165,7 @@ def query(options: Options, task: Task, place: Path, corpus: Sequence[Case]) -> 
 def _environments(options: Options) -> Iterator[Callable[[str], Environment]]:
     """Yield what gives the environment of a release, made if it is not there, and kept while in use."""
     with contextlib.ExitStack() as stack:
-        yield lambda release: stack.enter_context(environments(options, (release, release)))[0]
+        yield lambda release: stack.enter_context(environments(options, [release]))[0]
 
 
 def _neighbours(task: Task, corpus: Sequence[Case], histories: Histories) -> list[Check]:

@@ -5,7 +5,8 @@ select_cases(options) -> select_cells(options, cases) -> plan_of(options, select
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from pt2bugs.backends.spec import BackendSpec
     from pt2bugs.case.cells import Cell
     from pt2bugs.engine.backend import BackendSetup
+    from pt2bugs.envs.environment import Environment
     from pt2bugs.envs.releases import Release
     from pt2bugs.envs.sources import Sources
     from pt2bugs.envs.store import Store
@@ -426,6 +428,33 @@ def targets_for(options: EnvironmentOptions, releases: Sequence[Release], backen
             raise InputError("there is no release to run")
         targets += [spec.target(release, options.python, index) for release in fitting]
     return targets
+
+
+@contextlib.contextmanager
+def environments(options: EnvironmentOptions, releases: Sequence[str]) -> Iterator[list[Environment]]:
+    """Yield the environments of releases, made if they are not there, and kept while in use.
+
+    Args:
+        releases: public versions.
+
+    Raises:
+        EnvironmentFailure: one of them cannot be made.
+    """
+    from packaging.version import Version
+
+    from pt2bugs.envs.releases import Release, known_releases
+
+    store = open_store(options)
+    known = {str(release): release for release in known_releases(package_sources(options), warn)}
+    wanted = [known.get(name) or Release(Version(name), ()) for name in releases]
+    keys = [target.key for target in targets_for(options, wanted)]
+    with contextlib.ExitStack() as stack:
+        environments = []
+        for key in keys:
+            environment = store.create(key, say, keep=keys)
+            stack.enter_context(store.using(environment))
+            environments.append(environment)
+        yield environments
 
 
 def in_interpreter(options: BackendOptions, target: Target, backends: Sequence[str]) -> list[Target]:
