@@ -90,7 +90,7 @@ def ask(tmp_path: Path) -> Iterator[Ask]:
             checks[0],
             sides[0],
             sides[1],
-            Wheels(sides[0].torch, sides[1].torch),
+            Wheels(sides[0].environment.torch, sides[1].environment.torch),
             budget_s=120,
             neighbours=checks[1:],
         )

@@ -80,7 +80,7 @@ def run(options: Options) -> int:
         for side in sides:
             stack.callback(side.close)
         isolator = Isolator(
-            result, question.check, sides[0], sides[1], Wheels(sides[0].torch, sides[1].torch),
+            result, question.check, sides[0], sides[1], Wheels(sides[0].environment.torch, sides[1].environment.torch),
             budget_s=0.0, neighbours=neighbours_of(question, corpus, histories), say=say,
         )  # fmt: skip
         isolator.prove(_units(known, release), question.is_documented)

@@ -235,7 +235,7 @@ def measure(options: Options, questions: Sequence[Question], selected: Selected)
                     sides = [Side(environment, cache_home() / "isolate") for environment in (bad, good)]
                     for side in sides:
                         stack.callback(side.close)
-                    wheels = wheels or Wheels(sides[0].torch, sides[1].torch)
+                    wheels = wheels or Wheels(sides[0].environment.torch, sides[1].environment.torch)
                     for question in some:
                         _isolate(options, question, sides, wheels, selected, several=several)
 

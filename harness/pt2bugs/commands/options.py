@@ -424,3 +424,29 @@ class MatrixOptions(SelectionOptions, ResultsOptions, RunningOptions):
         metavar="FILE",
         help="seconds of each check, by which shards are divided (default: durations.csv in the folder of results)",
     )
+
+
+MINUTES = 10.0
+"""For one run of a program of one's own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProgramOptions(CorpusOptions, ResultsOptions, EnvironmentOptions):
+    """A program of one's own and what it needs; `arguments` stand behind ``--``, and are those of the program."""
+
+    script: str = option("SCRIPT", default=MISSING, help="a program (its own arguments behind --)")
+    arguments: Sequence[str] = ()
+    packages: Sequence[str] = option(
+        "--with", default=(), metavar="REQ", help="install this for the program: a requirement, a wheel, a folder"
+    )
+    requirements: Path | None = option(
+        "--requirements", parse=Path, metavar="FILE", help="install what this file lists; torch in it is left out"
+    )
+    minutes: float = option(
+        "--minutes",
+        default=MINUTES,
+        parse=positive,
+        metavar="M",
+        help=f"for one run of the program (default: {MINUTES:g})",
+    )
+    json: bool = option("--json", default=False, help="print the answer as JSON")

@@ -20,7 +20,7 @@ from pt2bugs.isolate.isolation import Isolation
 from pt2bugs.isolate.question import Question, check_of, neighbours_of
 from pt2bugs.isolate.trials import Check
 from pt2bugs.repair.patch import read_patch
-from pt2bugs.repair.score import SOLVED, Score, Scorer, torch_of
+from pt2bugs.repair.score import SOLVED, Score, Scorer
 from pt2bugs.repair.tasks import Task, task_named, tasks_of
 from pt2bugs.repair.workplace import check_is_empty, start
 from pt2bugs.results.folder import open_results, results_folder
@@ -119,7 +119,7 @@ def make(options: Options, task: Task, place: Path, corpus: Sequence[Case]) -> i
     shown = _shown(options, task, corpus)
     with _environments(options) as environment_of:
         environment = environment_of(task.bad)
-        start(task, environment, torch_of(environment), place, cache_home() / "repair" / "libraries", shown)
+        start(task, environment, environment.torch, place, cache_home() / "repair" / "libraries", shown)
     say(f"{place}/torch is torch {task.bad}, to be changed; `cd {place} && ./python program.py` runs the program")
     say(f"then: pt2bugs repair score {task.id} {place}")
     return OK

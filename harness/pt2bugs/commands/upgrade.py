@@ -14,10 +14,9 @@ from packaging.version import Version
 
 from pt2bugs.case.corpus import corpus_roots
 from pt2bugs.commands import OK, UNEXPECTED
-from pt2bugs.commands import exposure as exposing
 from pt2bugs.commands.console import fit, print_json, say, warn
-from pt2bugs.commands.exposure import Interpreter, Interpreters, ProgramOptions
-from pt2bugs.commands.options import folder, option
+from pt2bugs.commands.options import ProgramOptions, folder, option
+from pt2bugs.commands.program import Interpreters, select_known, select_program
 from pt2bugs.engine.client import EngineError
 from pt2bugs.envs.environment import EnvironmentFailure
 from pt2bugs.errors import InputError
@@ -25,10 +24,10 @@ from pt2bugs.files import write_text
 from pt2bugs.match.known import KnownBugs
 from pt2bugs.report.upgrade import as_markdown, as_page
 from pt2bugs.results.folder import open_results
-from pt2bugs.triage.program import load_program
-from pt2bugs.upgrade.exposure import Isolation
+from pt2bugs.run.interpreter import Interpreter
+from pt2bugs.upgrade.exposure import Isolation, exposure_of
 from pt2bugs.upgrade.move import LISTS, REPLAYS, RUNS, Move, Replayed, Side, digest_of
-from pt2bugs.upgrade.recorded import Recorder
+from pt2bugs.upgrade.recorded import Program, Recorder
 
 EXAMPLES = (
     ("pt2bugs upgrade train.py --from 2.9.1 --to 2.13", "what the move breaks, fixes and changes for train.py"),
@@ -69,9 +68,9 @@ def run(options: Options) -> int:
     Raises:
         InputError: the program is none, or can be run on none of the releases.
     """
-    program = load_program(Path(options.script))
+    program = select_program(options)
     with contextlib.closing(Interpreters(options)) as interpreters:
-        sides = measure(options, program.path, interpreters)
+        sides = measure(options, program, interpreters)
     for side in sides:
         if not side.is_there and not side.replays:
             raise InputError(f"torch {side.release}: nothing could be run there: {side.problem}")
@@ -108,17 +107,17 @@ def select(options: Options, interpreters: Interpreters) -> list[str | Path]:
 # --- measure -------------------------------------------------------------------------------------------
 
 
-def measure(options: Options, program: Path, interpreters: Interpreters) -> list[Side]:
+def measure(options: Options, program: Program, interpreters: Interpreters) -> list[Side]:
     """Run the program and its graphs on each release, and ask for its exposure.
 
     Args:
         options: of the command.
-        program: the file.
+        program: what is run.
         interpreters: make the environments.
     """
     chosen = select(options, interpreters)
     with contextlib.ExitStack() as stack:
-        pairs = [_opened(options, word, program, interpreters, stack) for word in chosen]
+        pairs = [_opened(word, program, interpreters, stack) for word in chosen]
         for side, recorder, _ in pairs:
             if recorder is not None and not side.problem:
                 _run(side, recorder)
@@ -128,7 +127,7 @@ def measure(options: Options, program: Path, interpreters: Interpreters) -> list
         for side, recorder, _ in pairs:
             if recorder is not None and graphs:
                 _replay(side, recorder, list(graphs.values()))
-    known = exposing.Known.load(options)
+    known = select_known(options)
     for number, (side, _, interpreter) in enumerate(pairs):
         if interpreter is None or not side.is_there:
             continue
@@ -136,7 +135,7 @@ def measure(options: Options, program: Path, interpreters: Interpreters) -> list
         newer = pairs[number + 1][0].release if number + 1 < len(pairs) else ""
         asked = _asked_between(older, side.release, newer)
         if any(asked(isolation) for isolation in known.isolations):
-            side.exposure = exposing.measure(options, program, interpreter, interpreters, known, asked)
+            side.exposure = exposure_of(program, interpreter, known, interpreters, say, asked)
     return [side for side, _, _ in pairs]
 
 
@@ -153,7 +152,7 @@ def _asked_between(older: str, release: str, newer: str) -> Callable[[Isolation]
 
 
 def _opened(
-    options: Options, word: str | Path, program: Path, interpreters: Interpreters, stack: contextlib.ExitStack
+    word: str | Path, program: Program, interpreters: Interpreters, stack: contextlib.ExitStack
 ) -> tuple[Side, Recorder | None, Interpreter | None]:
     """Return a release with the recorder of the program there; without its packages where they do not resolve."""
     side = Side(str(word))
@@ -169,7 +168,7 @@ def _opened(
                 side.problem = f"its packages do not resolve, only its graphs are replayed there: {_line(error)}"
                 interpreter = interpreters.of(word, alone=True)
         side.release = interpreter.release
-        recorder = Recorder(interpreter.exe, program, options.arguments, timeout_s=60 * options.minutes)
+        recorder = program.recorder(interpreter.exe)
         stack.callback(recorder.close)
         recorder.start()
         if recorder.removed:

@@ -60,6 +60,29 @@ class Environment:
         """Its interpreter."""
         return self.path / "bin" / "python"
 
+    @property
+    def torch(self) -> Path:
+        """Its torch folder.
+
+        Raises:
+            EnvironmentFailure: it has none.
+        """
+        return torch_folder(self.python)
+
+
+def torch_folder(python: Path) -> Path:
+    """Return the torch folder of the environment that an interpreter belongs to.
+
+    Args:
+        python: the interpreter; its link is not followed.
+
+    Raises:
+        EnvironmentFailure: there is no torch beside it.
+    """
+    for folder in python.parent.parent.glob("lib*/python3*/site-packages/torch"):
+        return folder
+    raise EnvironmentFailure(f"{python}: its torch is not in the folder of its environment")
+
 
 def companions(torch: str) -> tuple[str, ...]:
     """Return what a release needs beside itself to compile anything.

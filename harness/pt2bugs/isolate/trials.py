@@ -98,17 +98,6 @@ class Release:
         self._worker: Worker | None = None
         self.scratch = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="pt2bugs-isolate-")))
 
-    @cached_property
-    def torch(self) -> Path:
-        """The torch folder.
-
-        Raises:
-            EngineError: there is none.
-        """
-        for folder in self.environment.path.glob("lib/python*/site-packages/torch"):
-            return folder
-        raise EngineError(f"{self.environment.path}: there is no torch")
-
     @property
     def traces(self) -> Path:
         """The folder that keeps what checks execute in this release."""
@@ -117,7 +106,7 @@ class Release:
     @cached_property
     def build(self) -> str:
         """The local part of the version that the wheel has, such as ``cu130``."""
-        text = (self.torch / "version.py").read_text()
+        text = (self.environment.torch / "version.py").read_text()
         match = re.search(r"__version__ = ['\"][^'\"+]*\+?([^'\"]*)", text)
         return match[1] if match else ""
 
@@ -164,7 +153,9 @@ class Release:
         """
         if self._copy is None:
             home = self._copies
-            self._copy = self._stack.enter_context(patched_torch(self.torch, home, self.environment.key.folder))
+            self._copy = self._stack.enter_context(
+                patched_torch(self.environment.torch, home, self.environment.key.folder)
+            )
         self._copy.patch(texts)
         settings = EngineSettings(
             python=self.environment.python,

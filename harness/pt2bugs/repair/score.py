@@ -198,7 +198,7 @@ class Scorer:
     @cached_property
     def torch(self) -> Path:
         """The torch folder of the bad release."""
-        return torch_of(self._bad)
+        return self._bad.torch
 
     @cached_property
     def _wheel(self) -> Processes:
@@ -356,7 +356,7 @@ class Scorer:
 
     def _fix(self) -> dict[str, str]:
         """The texts of the proved fix, made of the two wheels; they are written nowhere but into a copy."""
-        good = torch_of(self._environments(self.task.good))
+        good = self._environments(self.task.good).torch
         try:
             return fix_texts(self.task.isolation["units"], Wheels(self.torch, good))
         except PatchError as error:
@@ -373,20 +373,6 @@ class Scorer:
         reports = measure()
         write_text(path, json.dumps(reports))
         return reports
-
-
-def torch_of(environment: Environment) -> Path:
-    """Return the torch folder of an environment.
-
-    Args:
-        environment: of any release.
-
-    Raises:
-        EngineError: there is none.
-    """
-    for folder in environment.path.glob("lib/python*/site-packages/torch"):
-        return folder
-    raise EngineError(f"{environment.path}: there is no torch")
 
 
 def fix_texts(units: Iterable[Mapping[str, Any]], wheels: Wheels) -> dict[str, str]:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 from pt2bugs.case.expectation import public
-from pt2bugs.envs.environment import EnvironmentFailure, Key
+from pt2bugs.envs.environment import EnvironmentFailure, Key, torch_folder
 from pt2bugs.envs.extras import installed_extras, known_extras
 from pt2bugs.errors import install_command
 from pt2bugs.run.plan import Target
@@ -40,6 +40,23 @@ for name in sys.argv[1:]:
 print(json.dumps({"python": list(sys.version_info[:3]), "torch": version.get("__version__"),
                   "git": version.get("git_version"), "present": present}))
 """
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """A Python with torch: `release` is its public version, `exe` the path, `torch` the folder."""
+
+    release: str
+    exe: Path
+
+    @property
+    def torch(self) -> Path:
+        """Its torch folder.
+
+        Raises:
+            EnvironmentFailure: it is not beside the interpreter.
+        """
+        return torch_folder(self.exe)
 
 
 def running_interpreter() -> Target:

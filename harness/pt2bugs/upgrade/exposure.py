@@ -6,15 +6,23 @@ import contextlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
+from pt2bugs.case.model import Case
 from pt2bugs.case.vocabulary import Outcome
-from pt2bugs.isolate.patched import CopyError, PatchedTorch
+from pt2bugs.engine.client import EngineError
+from pt2bugs.engine.folders import cache_home
+from pt2bugs.errors import InputError
+from pt2bugs.isolate import fixes
+from pt2bugs.isolate.patched import CopyError, PatchedTorch, patched_torch
 from pt2bugs.isolate.trials import can_swap, executed, swaps_of
 from pt2bugs.isolate.units import PatchError, SourceFile, Unit, Wheels
+from pt2bugs.results.history import Histories, History, State
+from pt2bugs.run.interpreter import Interpreter
 from pt2bugs.triage.inside.redirect import NONE
-from pt2bugs.upgrade.recorded import Call, Recorded, Recorder, prints_alike
+from pt2bugs.upgrade.recorded import Call, Program, Recorded, Recorder, prints_alike
 
 LEVELS = ("bites", "differs", "same", "not-executed", "unknown")
 """From what concerns the program most to what cannot be said."""
@@ -102,6 +110,47 @@ class Asked:
             where: a place in the program.
         """
         return Exposed(self.case, level, where, what, self.units, str(self.isolation["direction"]))
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the corpus, the journal and the isolated fixes say."""
+
+    histories: Histories
+    isolations: Sequence[Isolation]
+
+    @classmethod
+    def load(cls, histories: Histories, corpus: Sequence[Case], folder: Path) -> Known:
+        """Read what is known.
+
+        Args:
+            histories: of the cases.
+            corpus: the cases.
+            folder: of the results.
+
+        Raises:
+            InputError: an isolation cannot be read.
+        """
+        ids = {case.id for case in corpus}
+        isolated = [
+            told
+            for told in fixes.load(folder)
+            if told["evidence"] in ("patch", "proved") and told["units"] and told["case"] in ids
+        ]
+        return cls(histories, isolated)
+
+    def bugs_of(self, release: str) -> list[History]:
+        """Return the histories of the checks that show their bug on the CPU in a release, a case once.
+
+        Args:
+            release: a public version.
+        """
+        rows = {
+            row.cell.case.id: row
+            for row in self.histories.rows()
+            if row.cell.device == "cpu" and row.is_own and row.state(release) is State.BUG
+        }
+        return [rows[case] for case in sorted(rows)]
 
 
 class CannotSwapError(Exception):
@@ -411,3 +460,96 @@ def changed_place(plain: Recorded, fixed: Recorded) -> str:
         if ours.digest != theirs.digest:
             return ours.place
     return ""
+
+
+class Releases(Protocol):
+    """Where torch folders come from: installed ones, and those of releases that have a fix."""
+
+    def torch_of(self, release: str) -> Path:
+        """Return the torch folder of a release, made if it is not there."""
+
+    def torch_at_hand(self, release: str) -> Path | None:
+        """Return it only if it is there."""
+
+
+def exposure_of(
+    program: Program,
+    interpreter: Interpreter,
+    known: Known,
+    releases: Releases,
+    say: Callable[[str], None],
+    wanted: Callable[[Isolation], bool] = lambda _: True,
+) -> Exposure:
+    """Return the exposure of a program on one release.
+
+    Args:
+        program: what is run.
+        interpreter: with the release.
+        known: the fixes, and the bugs that have none.
+        releases: has those that have the fixes.
+        say: told of every step.
+        wanted: which of the fixes are asked about.
+
+    Raises:
+        InputError: the release cannot be started, or one with a fix cannot be had.
+    """
+    release, bugs = interpreter.release, known.bugs_of(interpreter.release)
+    names = {row.cell.case.id for row in bugs}
+    asked: list[Asked] = []
+    elsewhere: list[Exposed] = []
+    for isolation in known.isolations:
+        fix = Asked(isolation, partial(_wheels, interpreter, releases, str(isolation["good"])))
+        if not wanted(isolation) or any(fix.is_same(other) for other in asked):
+            continue
+        if isolation["bad"] == release:
+            asked.append(fix)
+        elif fix.case in names:
+            there = releases.torch_at_hand(str(isolation["bad"]))
+            if there is not None and same_text(isolation, interpreter.torch, there):
+                asked.append(fix)
+            else:
+                command = f"pt2bugs exposure {program.path} --torch {isolation['bad']}"
+                elsewhere.append(
+                    fix.exposed("unknown", f"isolated in torch {isolation['bad']}: `{command}` asks there")
+                )
+    copies = cache_home() / "isolate"
+    try:
+        with contextlib.ExitStack() as stack:
+            recorder = stack.enter_context(program.recorder(interpreter.exe))
+            exposer = Exposer(
+                recorder,
+                interpreter.torch,
+                copy=lambda: stack.enter_context(
+                    patched_torch(interpreter.torch, copies, interpreter.exe.parent.parent.name)
+                ),
+                with_text=lambda copy: program.recorder(
+                    interpreter.exe, keeps_python_path=False, paths=(copy.path,), env={"PT2BUGS_HOME": str(copy.home)}
+                ),
+                say=say,
+            )
+            exposure = exposer.run(release, asked)
+            if recorder.removed:
+                exposure.covered.append(f"without the variables {', '.join(recorder.removed)}")
+            told = {bug.case for bug in (*exposure.bugs, *elsewhere)}
+            exposure.bugs += elsewhere
+            exposure.bugs += [
+                exposer.without_fix(row.cell.case.id, _frames(row, release))
+                for row in bugs
+                if row.cell.case.id not in told
+            ]
+    except EngineError as error:
+        raise InputError(f"{program.path.name}: cannot be run on torch {release}: {error}") from None
+    exposure.bugs.sort(key=lambda bug: (LEVELS.index(bug.level), not bug.units, bug.case))
+    return exposure
+
+
+def _wheels(interpreter: Interpreter, releases: Releases, good: str) -> Wheels:
+    return Wheels(interpreter.torch, releases.torch_of(good))
+
+
+def _frames(row: History, release: str) -> list[str]:
+    finding = row.finding(release)
+    if finding is None:
+        return []
+    record = finding.record
+    return [frame for frame in (record["frame"], *record.get("frames", ())) if frame]

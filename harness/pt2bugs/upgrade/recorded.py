@@ -166,6 +166,24 @@ def comparable(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.splitlines() if line.strip())
 
 
+@dataclass(frozen=True)
+class Program:
+    """A program as the user starts it. `timeout_s` is for one run."""
+
+    path: Path
+    arguments: Sequence[str] = ()
+    timeout_s: float = 600.0
+
+    def recorder(self, python: Path, **settings: Any) -> Recorder:
+        """Return what records it in an interpreter.
+
+        Args:
+            python: the interpreter.
+            settings: further ones of the engine.
+        """
+        return Recorder(python, self.path, self.arguments, self.timeout_s, **settings)
+
+
 class Recorder:
     """One interpreter in which a program is recorded.
 
