@@ -13,6 +13,7 @@ import pytest
 from browser import Open, chromium, open_page, write_browsed
 from fake_torch import build_wheels, serve_index
 from matrix_project import RELEASES, Project
+from pt2bugs.case import private
 from suite import Suite
 from triage_bench import Bench
 
@@ -43,6 +44,14 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the modules that run for minutes first; the order of all others stays."""
     items.sort(key=lambda item: item.path.name not in _LONGEST_FIRST)
+
+
+@pytest.fixture(autouse=True)
+def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test begins as a process does: no private corpus was read, and no name of one is known."""
+    monkeypatch.setattr(private, "_known", {})
+    private._read.cache_clear()
+    private._file_beside.cache_clear()
 
 
 @pytest.fixture

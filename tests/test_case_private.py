@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from pt2bugs.backends.spec import backend_spec, known_backends
-from pt2bugs.case import private
 from pt2bugs.case.corpus import load_cases
 from pt2bugs.case.model import CaseError
 from pt2bugs.cli import main
@@ -26,13 +25,6 @@ packages = ["toyc==1.0", "wheels/toyrt.whl"]
 import = "toyc.torch"
 not-claimed = ["training"]
 """
-
-
-@pytest.fixture(autouse=True)
-def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(private, "_known", {})
-    private._read.cache_clear()
-    private._file_beside.cache_clear()
 
 
 def test_a_corpus_brings_components_extras_and_backends(
