@@ -22,7 +22,7 @@ from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.match.known import IDENTITY, KnownBugs, Match, Signature, is_refusal
 from pt2bugs.match.wording import is_ordinary, own_message
 from pt2bugs.results.journal import Record, journal_files, read_journal
-from pt2bugs.results.matrix import CellKey, cell_key, public_or_empty
+from pt2bugs.results.line import CellKey, cell_key, public_or_empty
 
 
 @dataclass(frozen=True)

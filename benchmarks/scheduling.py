@@ -21,7 +21,7 @@ from pt2bugs.case.cells import CellName
 from pt2bugs.cluster.queue import CellQueues, ClusterWorker
 from pt2bugs.envs.environment import Key
 from pt2bugs.results.journal import Record, journal_files, read_journal
-from pt2bugs.results.matrix import CellKey, cell_key
+from pt2bugs.results.line import CellKey, cell_key
 from pt2bugs.run.plan import Target, Work, expected_seconds
 
 ROOT = Path(__file__).resolve().parent.parent

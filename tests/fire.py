@@ -19,7 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from pt2bugs.results.journal import Record, journal_files, read_journal
-from pt2bugs.results.matrix import cell_key, is_complete
+from pt2bugs.results.line import cell_key, is_complete
 from suite import case_text, parent_of
 
 RELEASES = {

@@ -13,8 +13,8 @@ from pt2bugs.case.header import parse_case
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.vocabulary import FAILURES, Outcome, Verdict
 from pt2bugs.engine.environment import EnvironmentFacts
+from pt2bugs.results.folder import Results
 from pt2bugs.results.journal import JournalWriter, new_record
-from pt2bugs.results.matrix import Results
 from suite import case_text
 
 BUG = {"torch": "<2.10", "outcome": "wrong", "error": "AssertionError", "match": "not close"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pt2bugs.case.cells import CellName
-from pt2bugs.results.matrix import CellKey
+from pt2bugs.results.line import CellKey
 
 CELL = CellName("pytorch_1", "test_it", "cpu", "inductor")
 KEY = CellKey(*CELL, "turbine", "2.9.1", "3.11")

@@ -18,7 +18,7 @@ from pt2bugs.case.header import parse_case
 from pt2bugs.cli import COMMANDS, command_parser, main, overview
 from pt2bugs.commands.console import COUNTED
 from pt2bugs.errors import install_command
-from pt2bugs.results.matrix import Results
+from pt2bugs.results.folder import Results
 from seeded import write_case, write_journal
 
 CASE = '''\

@@ -30,8 +30,8 @@ from pt2bugs.cluster.task import InstallOptions
 from pt2bugs.envs.environment import Key
 from pt2bugs.envs.sources import Sources
 from pt2bugs.envs.store import Store
+from pt2bugs.results.folder import Results
 from pt2bugs.results.journal import Record, journal_files, read_journal
-from pt2bugs.results.matrix import Results
 from pt2bugs.run.plan import RunOptions, Target, Work, expected_seconds, owed, plan
 from pt2bugs.run.runner import Progress, Runner
 from suite import case_text, parent_of, wait_until

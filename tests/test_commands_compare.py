@@ -11,7 +11,6 @@ from pt2bugs.case.corpus import load_cases
 from pt2bugs.cli import main
 from pt2bugs.report.site import Site
 from pt2bugs.results.folder import open_results
-from pt2bugs.results.history import Histories
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -20,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 def site() -> Site:
     """What the pages show of the committed results."""
     cases = load_cases([ROOT / "cases"])
-    return Site(cases, Histories.load(open_results(ROOT / "results"), cases, print).rows(), [])
+    return Site(cases, open_results(ROOT / "results").load(cases, print).rows(), [])
 
 
 @pytest.mark.parametrize(("before", "after"), [("2.9.1", "2.13.0"), ("2.5.1", "2.9.1"), ("2.13.0", "2.12.1")])

@@ -11,8 +11,8 @@ import pytest
 import yaml
 from pt2bugs.case.corpus import load_cases
 from pt2bugs.report.corpus import Census, cases_by_area, corpus_page, known_areas
-from pt2bugs.results.history import Histories, History, Life
-from pt2bugs.results.matrix import Results
+from pt2bugs.results.folder import Results
+from pt2bugs.results.history import History, Life
 from seeded import write_case, write_journal
 
 if sys.version_info >= (3, 11):
@@ -43,7 +43,7 @@ def test_life(tmp_path: Path, letters: str, expected: str) -> None:
 
 
 def rows_of(folder: Path) -> list[History]:
-    return Histories.load(Results(folder / "results"), load_cases([folder / "cases"]), pytest.fail).rows()
+    return Results(folder / "results").load(load_cases([folder / "cases"]), pytest.fail).rows()
 
 
 def test_page(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from pt2bugs.case.patterns import search
 from pt2bugs.match.known import IDENTITY, SIMILAR, STRUCTURE, KnownBugs, Match, _is_in
 from pt2bugs.match.structure import Structure, traits_of
 from pt2bugs.match.wording import any_numbers, any_program, is_mistake, is_ordinary, ordinary_messages, words_of
+from pt2bugs.results.folder import Results
 from pt2bugs.results.journal import journal_files, read_journal
-from pt2bugs.results.matrix import Results
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from pt2bugs.case.corpus import brought
 from pt2bugs.match.known import KnownBugs
-from pt2bugs.results.matrix import Results
+from pt2bugs.results.folder import Results
 
 TEXTS = sorted((Path(__file__).parent / "tracebacks").glob("*.txt"))
 

@@ -14,7 +14,7 @@ import pytest
 from pt2bugs.cli import main
 from pt2bugs.report.site import reflowed, short_address
 from pt2bugs.report.style import OUTCOME_LETTERS, STYLES
-from pt2bugs.results.matrix import backend_folder
+from pt2bugs.results.folder import backend_folder
 from report_project import HOSTILE, HOSTILE_ISSUE, RELEASES, ROWS, find, folder_options, line_of, text_of, write_project
 
 

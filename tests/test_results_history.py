@@ -15,6 +15,7 @@ from pt2bugs.case.cells import Cell, cells_of
 from pt2bugs.case.corpus import load_cases, roots_of
 from pt2bugs.case.header import parse_case
 from pt2bugs.cli import main
+from pt2bugs.results.folder import Results
 from pt2bugs.results.history import (
     Finding,
     Histories,
@@ -27,14 +28,13 @@ from pt2bugs.results.history import (
     lives_of,
     transitions_of,
 )
-from pt2bugs.results.matrix import Results
 from seeded import START, write_backend_lines, write_case, write_journal
 
 RELEASES = ("2.8.0", "2.9.1", "2.10.0", "2.11.0")
 
 
 def histories_of(folder: Path, python: str | None = None, backends: tuple[str, ...] = ()) -> Histories:
-    return Histories.load(Results(folder / "results", backends), load_cases([folder / "cases"]), pytest.fail, python)
+    return Results(folder / "results", backends).load(load_cases([folder / "cases"]), pytest.fail, python)
 
 
 def history_of(folder: Path, letters: str) -> History:

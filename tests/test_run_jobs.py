@@ -14,8 +14,8 @@ from pt2bugs.engine.client import Engine
 from pt2bugs.envs.environment import Key
 from pt2bugs.envs.sources import Sources
 from pt2bugs.envs.store import Store
+from pt2bugs.results.folder import Results
 from pt2bugs.results.journal import Record
-from pt2bugs.results.matrix import Results
 from pt2bugs.run.plan import RunOptions, Target, Work
 from pt2bugs.run.runner import CellQueue, Progress, Runner
 

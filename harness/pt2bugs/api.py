@@ -70,7 +70,7 @@ def load_cells(
     """
     import pandas as pd
 
-    from pt2bugs.results.matrix import sorted_keys
+    from pt2bugs.results.line import sorted_keys
     from pt2bugs.results.tables import cells_table
 
     if results is not None and not Path(results).is_dir():

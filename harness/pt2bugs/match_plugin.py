@@ -100,6 +100,6 @@ def _load() -> KnownBugs:
     """
     from pt2bugs.case.corpus import brought
     from pt2bugs.match.known import KnownBugs
-    from pt2bugs.results.matrix import Results
+    from pt2bugs.results.folder import Results
 
     return KnownBugs.load(Results(brought("results")), [brought("cases")], lambda _: None)

@@ -17,7 +17,7 @@ from pt2bugs.case.failure import Failure
 from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.files import write_text
 from pt2bugs.results.journal import Record
-from pt2bugs.results.matrix import public_or_empty
+from pt2bugs.results.line import public_or_empty
 
 
 class Change(str, Enum):

@@ -15,8 +15,9 @@ from pt2bugs.backends.spec import KnownBackend, backend_spec, known_backends, on
 from pt2bugs.case.cells import NOT_CLAIMED, cells_of
 from pt2bugs.case.model import Case
 from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.results.folder import Results
 from pt2bugs.results.journal import Record, Warn
-from pt2bugs.results.matrix import CellKey, Results, is_own
+from pt2bugs.results.line import CellKey, is_own
 
 
 @dataclass(frozen=True)

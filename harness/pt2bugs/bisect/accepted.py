@@ -29,7 +29,7 @@ from pt2bugs.case.stack_dump import frame_outside_torch
 from pt2bugs.case.vocabulary import FAILURES, Outcome
 from pt2bugs.errors import InputError
 from pt2bugs.results.journal import Record
-from pt2bugs.results.matrix import public_or_empty
+from pt2bugs.results.line import public_or_empty
 
 if sys.version_info >= (3, 11):
     import tomllib

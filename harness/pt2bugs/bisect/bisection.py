@@ -14,6 +14,7 @@ from pt2bugs.case.expectation import cannot_say_here, expects_bug
 from pt2bugs.case.vocabulary import Verdict
 from pt2bugs.envs.environment import Key
 from pt2bugs.envs.store import Store
+from pt2bugs.results.folder import Results
 from pt2bugs.results.history import (
     CONFIDENCE,
     FLAKY_REPEATS,
@@ -24,7 +25,6 @@ from pt2bugs.results.history import (
     clean_confidence,
     sighting_rate,
 )
-from pt2bugs.results.matrix import Results
 from pt2bugs.run.plan import RunOptions, Target, Work
 from pt2bugs.run.runner import NewRunner, Progress, Runner
 

@@ -23,8 +23,8 @@ from pt2bugs.cluster.connection import ClusterError, connected, first_line
 from pt2bugs.cluster.queue import GPU, MAX_LOSSES, CellQueues, ClusterWorker, OwedCell
 from pt2bugs.cluster.task import Answer, Batch, InstallOptions, Task, code_hash
 from pt2bugs.engine.environment import EnvironmentFacts
+from pt2bugs.results.folder import Results
 from pt2bugs.results.journal import Record, new_record
-from pt2bugs.results.matrix import Results
 from pt2bugs.run.measurement import new_run_id
 from pt2bugs.run.plan import INSTALL_S, RunOptions, Target, Work
 from pt2bugs.run.runner import Journals, Progress, record_of_unmade, require_writable

@@ -51,9 +51,10 @@ from pt2bugs.envs.environment import Key, choose_python
 from pt2bugs.envs.releases import Release, known_releases, select_releases
 from pt2bugs.errors import InputError, NothingSelected
 from pt2bugs.report.annotations import baseline_annotations, baseline_sarif, baseline_summary
-from pt2bugs.results.folder import open_results
+from pt2bugs.results.folder import Results, open_results
+from pt2bugs.results.history import Histories
 from pt2bugs.results.journal import Record
-from pt2bugs.results.matrix import CellKey, NewestLines, Results
+from pt2bugs.results.line import CellKey
 from pt2bugs.run.interpreter import named_interpreter, running_interpreter
 from pt2bugs.run.plan import Target, Work, line_of, owed
 from pt2bugs.run.plan import plan as cells_in
@@ -155,7 +156,7 @@ class Planned:
     """The environments of the backend and of its references, and the work that the journal does not answer."""
 
     results: Results
-    newest: NewestLines
+    newest: Histories
     mine: Target
     plain: Target
     work: list[Work]

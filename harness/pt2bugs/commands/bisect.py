@@ -138,7 +138,7 @@ def plan(options: Options, corpus: Sequence[Case], cells: Sequence[Cell]) -> Bis
         InputError: the range has fewer than two releases.
     """
     results = results_of(options, options.backend)
-    histories = Histories.load(results, corpus, warn, options.python)
+    histories = results.load(corpus, warn, options.python)
     if options.offline:
         known = [Release(version, ()) for version in histories.releases(cells)]
     else:
@@ -169,7 +169,7 @@ def measure(options: Options, bisection: Bisection) -> None:
     with machines(options, bisection.journal.lines()) as new_runner:
         bisection.run(open_store(options), run_options(options), progress_of_cells, say, new_runner)
     if bisection.cost.visited:
-        bisection.results.derive(bisection.journal.newest)
+        bisection.results.derive(bisection.journal)
 
 
 # --- the range ----------------------------------------------------------------------------------------

@@ -34,8 +34,8 @@ from pt2bugs.commands.selection import (
 from pt2bugs.envs.releases import Release, ReleaseError, known_releases, one_release, one_release_request
 from pt2bugs.errors import InputError, NothingSelected, install_command
 from pt2bugs.report.comparison import FOLDED, as_markdown, notes_of
+from pt2bugs.results.folder import Results
 from pt2bugs.results.history import FLAKY_REPEATS, Finding, Histories
-from pt2bugs.results.matrix import Results
 from pt2bugs.run.plan import Work, belongs, may_be_here
 from pt2bugs.run.runner import progress_of_cells
 
@@ -198,7 +198,7 @@ def plan(options: Options, selection: Selected) -> Planned:
         ReleaseError: the package index cannot be asked.
     """
     results = results_of(options, options.backend)
-    histories = Histories.load(results, selection.corpus, warn, options.python)
+    histories = results.load(selection.corpus, warn, options.python)
     measured = [Release(version, ()) for version in _measured(selection, histories)]
     specs = options.words[0] or ["latest"]
     try:
@@ -284,7 +284,7 @@ def measure(options: Options, planned: Planned) -> bool:
                     planned.results, store, replace(how, repeat=repeat), progress, planned.histories.add
                 )
                 runner.run(work)
-    planned.results.derive(planned.histories.newest)
+    planned.results.derive(planned.histories)
     return any(part.failure for part, _ in planned.work)
 
 

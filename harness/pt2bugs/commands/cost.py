@@ -10,7 +10,7 @@ from pt2bugs.commands.options import RunningOptions
 from pt2bugs.commands.selection import open_store, run_options
 from pt2bugs.envs.size import format_size
 from pt2bugs.results.journal import Record
-from pt2bugs.results.matrix import CellKey
+from pt2bugs.results.line import CellKey
 from pt2bugs.run.plan import Work, cost
 
 

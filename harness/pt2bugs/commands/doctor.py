@@ -36,11 +36,10 @@ def query() -> list[Finding]:
 
 def results_finding() -> Finding:
     """Return whether every line of the journal belongs to a case that is there."""
-    from pt2bugs.results.history import Histories
 
     results = open_results(None)
     try:
-        orphans = sorted(Histories.load(results, load_cases(corpus_roots([])), warn).orphans)
+        orphans = sorted(results.load(load_cases(corpus_roots([])), warn).orphans)
     except Pt2bugsError as error:
         return Finding("results", False, str(error).splitlines()[0], "mend what it names")
     if not orphans:

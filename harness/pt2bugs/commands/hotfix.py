@@ -28,7 +28,6 @@ from pt2bugs.isolate.question import Question, check_of, neighbours_of
 from pt2bugs.isolate.trials import Release
 from pt2bugs.isolate.units import Wheels
 from pt2bugs.results.folder import open_results, results_folder
-from pt2bugs.results.history import Histories
 
 EXAMPLES = (
     ("pt2bugs hotfix pytorch_183771 --torch 2.12.1 -o fix.patch", "the proved fix, proved again on that release"),
@@ -74,7 +73,7 @@ def run(options: Options) -> int:
     )
     result = Isolation(*cell.key, release, known["good"], "fixed")
     question = Question(result, check_of(cell), case)
-    histories = Histories.load(open_results(options.results), corpus, warn, options.python)
+    histories = open_results(options.results).load(corpus, warn, options.python)
     with environments(options, question.pair) as pair, contextlib.ExitStack() as stack:
         sides = [Release(environment, cache_home() / "isolate") for environment in pair]
         for side in sides:

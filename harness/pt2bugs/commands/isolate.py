@@ -116,7 +116,7 @@ def select(options: Options) -> Selected:
     if scripts and not (options.since and options.until):
         raise InputError(f"{scripts[0]}: of a script the releases are not known: name them with --from and --to")
     corpus, cases = (load_corpus(corpus_roots(options.cases)), []) if scripts else select_cases(options)
-    histories = Histories.load(open_results(options.results), corpus, warn, options.python)
+    histories = open_results(options.results).load(corpus, warn, options.python)
     return Selected(corpus, cases, scripts, histories)
 
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from pt2bugs.commands.console import say
 from pt2bugs.commands.options import RunningOptions
 from pt2bugs.errors import InputError
+from pt2bugs.results.folder import Results
 from pt2bugs.results.journal import Record
-from pt2bugs.results.matrix import CellKey, Results
+from pt2bugs.results.line import CellKey
 
 if TYPE_CHECKING:
     from pt2bugs.envs.store import Store

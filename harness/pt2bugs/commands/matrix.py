@@ -23,7 +23,7 @@ from pt2bugs.report.style import OUTCOME_LETTERS, STYLES, style_of
 from pt2bugs.report.svg import HEAD, matrix_svg, row_label, summary_svg
 from pt2bugs.report.trends import Trends
 from pt2bugs.results.history import along
-from pt2bugs.results.matrix import builds_of, mixed_builds, version_key
+from pt2bugs.results.line import builds_of, mixed_builds, version_key
 from pt2bugs.results.tables import cells_table, matrix_table
 
 EXAMPLES = (

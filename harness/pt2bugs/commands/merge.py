@@ -12,8 +12,8 @@ from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import print_json, say, warn
 from pt2bugs.commands.options import CorpusOptions, folder, option
 from pt2bugs.commands.selection import load_corpus
+from pt2bugs.results.folder import Results
 from pt2bugs.results.journal import Record
-from pt2bugs.results.matrix import Results
 from pt2bugs.results.merge import Merge, merge
 
 EXAMPLES = (

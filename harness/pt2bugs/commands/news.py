@@ -71,7 +71,7 @@ def query(options: Options, corpus: Sequence[Case], cases: Sequence[Case]) -> li
         cases: the selected ones.
     """
     split = Split(corpus, options.since)
-    results_of(options, options.backend).read([split], warn)
+    results_of(options, options.backend).read(split, warn)
     now, then = (half.rows(select_lines(options, half.lines(), cases)) for half in (split.now, split.then))
     return news(split, now, then)
 

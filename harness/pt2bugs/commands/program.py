@@ -18,7 +18,6 @@ from pt2bugs.envs.packages import package_word
 from pt2bugs.envs.releases import Release, known_releases, one_release
 from pt2bugs.errors import InputError
 from pt2bugs.results.folder import open_results, results_folder
-from pt2bugs.results.history import Histories
 from pt2bugs.run.interpreter import Interpreter, named_interpreter, running_interpreter
 from pt2bugs.run.plan import Target
 from pt2bugs.triage.program import load_program
@@ -48,7 +47,7 @@ def select_known(options: ProgramOptions) -> Known:
         InputError: a case, a line of the journal or an isolation cannot be read.
     """
     corpus = load_corpus(corpus_roots(options.cases))
-    histories = Histories.load(open_results(options.results), corpus, warn, options.python)
+    histories = open_results(options.results).load(corpus, warn, options.python)
     return Known.load(histories, corpus, options.results or results_folder())
 
 

@@ -130,7 +130,7 @@ def _shown(options: Options, task: Task, corpus: Sequence[Case]) -> str:
         return f"{task.case.title}\n{task.case.issue}\n"
     if options.show == "program":
         return ""
-    histories = Histories.load(open_results(options.results), corpus, warn, options.python)
+    histories = open_results(options.results).load(corpus, warn, options.python)
     finding = histories.of(task.cell).findings.get(task.bad)
     if finding is None:
         raise InputError(f"{task.id}: the journal has no line of torch {task.bad} that shows the failure")
@@ -153,7 +153,7 @@ def query(options: Options, task: Task, place: Path, corpus: Sequence[Case]) -> 
         WorkplaceError: it holds no patch that can be scored.
         ScoreError: the task cannot be scored here.
     """
-    histories = Histories.load(open_results(options.results), corpus, warn, options.python)
+    histories = open_results(options.results).load(corpus, warn, options.python)
     with _environments(options) as environment_of:
         scorer = Scorer(task, environment_of, cache_home() / "repair", say)
         with contextlib.closing(scorer):

@@ -33,10 +33,10 @@ from pt2bugs.envs.environment import Key
 from pt2bugs.errors import InputError
 from pt2bugs.files import append_text
 from pt2bugs.report.annotations import Measured, run_annotations, run_summary
-from pt2bugs.results.folder import results_folder
-from pt2bugs.results.history import State
+from pt2bugs.results.folder import Results, results_folder
+from pt2bugs.results.history import Histories, State
 from pt2bugs.results.journal import Record
-from pt2bugs.results.matrix import NewestLines, Results, version_key
+from pt2bugs.results.line import version_key
 from pt2bugs.run.plan import Target, Work, line_of, owed
 from pt2bugs.run.runner import progress_of_cells
 
@@ -107,7 +107,7 @@ class Planned:
     meant: Sequence[Work]
     work: list[Work]
     results: Results
-    newest: NewestLines
+    newest: Histories
 
     @property
     def cells(self) -> int:

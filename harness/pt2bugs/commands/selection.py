@@ -38,9 +38,10 @@ if TYPE_CHECKING:
     from pt2bugs.envs.releases import Release
     from pt2bugs.envs.sources import Sources
     from pt2bugs.envs.store import Store
+    from pt2bugs.results.folder import Results
     from pt2bugs.results.history import Histories, History
     from pt2bugs.results.journal import Record
-    from pt2bugs.results.matrix import CellKey, Results
+    from pt2bugs.results.line import CellKey
     from pt2bugs.run.plan import RunOptions, Target, Work
     from pt2bugs.run.shards import Division, Durations
 
@@ -189,7 +190,7 @@ class SelectedResults:
 
     def own_lines(self, case: Case) -> list[Record]:
         """Return the selected lines of a case that are kept with the corpus's own."""
-        from pt2bugs.results.matrix import is_own
+        from pt2bugs.results.line import is_own
 
         return [record for key, record in self.lines.items() if key.case == case.id and is_own(record, case)]
 
@@ -223,10 +224,9 @@ def load_results(options: LinesOptions, corpus: Sequence[Case], cases: Sequence[
         corpus: all cases.
         cases: the selected ones.
     """
-    from pt2bugs.results.history import Histories
 
     results = results_of(options, options.backend)
-    histories = Histories.load(results, corpus, warn)
+    histories = results.load(corpus, warn)
     if stale := sorted(histories.stale & {case.id for case in cases}):
         names = " ".join(stale[:5]) + (f" and {len(stale) - 5} more" if len(stale) > 5 else "")
         warn(

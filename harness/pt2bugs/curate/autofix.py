@@ -13,7 +13,7 @@ from pt2bugs.curate.case_text import with_pin
 from pt2bugs.errors import InputError
 from pt2bugs.files import write_text
 from pt2bugs.results.journal import Record
-from pt2bugs.results.matrix import public_or_empty
+from pt2bugs.results.line import public_or_empty
 
 
 def autofix(path: Path, records: Iterable[Record]) -> tuple[Path, list[str]]:

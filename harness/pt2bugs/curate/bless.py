@@ -21,7 +21,7 @@ from pt2bugs.curate.placeholders import PLACEHOLDER
 from pt2bugs.errors import InputError
 from pt2bugs.results.history import intervals_of
 from pt2bugs.results.journal import Record
-from pt2bugs.results.matrix import public_or_empty, version_key
+from pt2bugs.results.line import public_or_empty, version_key
 
 Row = tuple[str, str, str]
 """Check, device, backend."""

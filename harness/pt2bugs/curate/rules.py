@@ -33,7 +33,7 @@ from pt2bugs.engine.normalize import Normalizer
 from pt2bugs.engine.protocol import Limits
 from pt2bugs.envs.extras import installed_extras
 from pt2bugs.results.journal import Record
-from pt2bugs.results.matrix import public_or_empty, version_key
+from pt2bugs.results.line import public_or_empty, version_key
 from pt2bugs.run.measurement import observe_exit
 
 MAX_LINES = 80

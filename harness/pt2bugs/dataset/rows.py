@@ -18,7 +18,7 @@ from pt2bugs.case.operators import operators
 from pt2bugs.isolate import fixes
 from pt2bugs.results.history import History, Life, State, seen_state
 from pt2bugs.results.journal import Record
-from pt2bugs.results.matrix import cell_key, version_key
+from pt2bugs.results.line import cell_key, version_key
 
 if sys.version_info >= (3, 11):
     import tomllib

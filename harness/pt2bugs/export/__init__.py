@@ -8,7 +8,7 @@ from importlib import import_module
 
 from pt2bugs.case.model import Case
 from pt2bugs.results.journal import Record
-from pt2bugs.results.matrix import CellKey
+from pt2bugs.results.line import CellKey
 
 FORMATS = ("csv", "cells", "json", "junit", "hud", "parquet")
 

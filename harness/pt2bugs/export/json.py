@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pt2bugs.export import Selected
-from pt2bugs.results.matrix import sorted_keys
+from pt2bugs.results.line import sorted_keys
 
 
 def records(selected: Selected) -> Iterator[dict[str, Any]]:

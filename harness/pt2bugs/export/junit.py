@@ -15,7 +15,7 @@ from pt2bugs.case.observation import Observation
 from pt2bugs.case.vocabulary import FAILURES, Verdict
 from pt2bugs.export import Selected
 from pt2bugs.export.json import records
-from pt2bugs.results.matrix import version_key
+from pt2bugs.results.line import version_key
 
 _SKIPPED = (Verdict.XFAIL, Verdict.SKIP)
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -26,9 +26,10 @@ from pt2bugs.isolate import fixes
 from pt2bugs.match.structure import Structure, traits_of
 from pt2bugs.match.tracebacks import Raised, Traceback, find_tracebacks
 from pt2bugs.match.wording import Weights, Words, any_program, is_mistake, is_ordinary, own_message, words_of
+from pt2bugs.results.folder import Results
 from pt2bugs.results.history import Histories, Life, lives_of
 from pt2bugs.results.journal import Record, Warn, journal_files, read_journal
-from pt2bugs.results.matrix import Results, where_of
+from pt2bugs.results.line import where_of
 
 IDENTITY, STRUCTURE, SIMILAR = "identity", "structure", "similar"
 MOST = 5

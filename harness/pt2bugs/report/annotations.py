@@ -23,7 +23,7 @@ from pt2bugs.case.observation import telling_line
 from pt2bugs.case.vocabulary import Verdict
 from pt2bugs.report.markdown import case_link, escape, link, table
 from pt2bugs.results.journal import Record
-from pt2bugs.results.matrix import public_or_empty, where_of
+from pt2bugs.results.line import public_or_empty, where_of
 
 MAX_ROWS = 300
 """Unexpected cells that a summary lists: GitHub takes a mebibyte."""

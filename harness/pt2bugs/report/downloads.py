@@ -11,7 +11,7 @@ from pt2bugs.report.atom import NEVER, Entry, atom
 from pt2bugs.report.trends import Trends
 from pt2bugs.results.history import History
 from pt2bugs.results.journal import Record
-from pt2bugs.results.matrix import CellKey, cell_key
+from pt2bugs.results.line import CellKey, cell_key
 from pt2bugs.results.tables import cells_table, csv_text, matrix_table
 
 FILES = {

@@ -15,7 +15,7 @@ from pt2bugs.report.markdown import case_link, code, escape, link
 from pt2bugs.report.site import commits_between, label
 from pt2bugs.results.history import Histories, History, Transition
 from pt2bugs.results.journal import Record
-from pt2bugs.results.matrix import cell_key, public_or_empty, version_key
+from pt2bugs.results.line import cell_key, public_or_empty, version_key
 
 CHANGES = (Change.BROKEN, Change.DIFFERENT, Change.FIXED)
 """Changes that are news, worst first."""

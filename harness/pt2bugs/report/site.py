@@ -32,9 +32,10 @@ from pt2bugs.case.observation import Observation, telling_line
 from pt2bugs.case.vocabulary import Verdict
 from pt2bugs.isolate import fixes
 from pt2bugs.report.trends import Trends
+from pt2bugs.results.folder import backend_folder
 from pt2bugs.results.history import Finding, History, Transition, in_version_order
 from pt2bugs.results.journal import Record
-from pt2bugs.results.matrix import backend_folder, mixed_builds
+from pt2bugs.results.line import mixed_builds
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _ISSUE = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+)/(?:issues|pull)/(\d+)")

@@ -9,7 +9,7 @@ from typing import Any
 from pt2bugs.case.expectation import elsewhere
 from pt2bugs.case.model import Case
 from pt2bugs.results.journal import Record
-from pt2bugs.results.matrix import CellKey, sorted_keys, where_of
+from pt2bugs.results.line import CellKey, sorted_keys, where_of
 
 VERDICT = ("verdict",)
 COLUMNS = ("outcome", "verdict", "error_type", "message", "signal", "graphs")

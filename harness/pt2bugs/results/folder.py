@@ -1,15 +1,23 @@
-"""Which results folder is read where the user names none. Light to import: `list` asks it without pandas or msgspec."""
+"""A results folder: which is read where the user names none, its journals, and the tables derived from them.
+
+Light to import: `list` asks it without pandas or msgspec.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pt2bugs.case.corpus import brought
 
 if TYPE_CHECKING:
-    from pt2bugs.results.matrix import Results
+    from pt2bugs.case.model import Case
+    from pt2bugs.results.history import Histories
+    from pt2bugs.results.journal import Record, Warn
+    from pt2bugs.results.line import CellKey
 
 
 def results_folder() -> Path:
@@ -30,6 +38,120 @@ def open_results(named: Path | None, backends: Sequence[str] = (), copy: Path | 
         backends: those whose own cells are read, too, though no header names them.
         copy: another folder, which gets the lines of a run as well.
     """
-    from pt2bugs.results.matrix import Results
-
     return Results(named or results_folder(), backends, copy)
+
+
+def backend_folder(name: str) -> str:
+    """Return the name of a backend as that of a folder.
+
+    Args:
+        name: may be a dotted path, or anything.
+    """
+    return name if re.fullmatch(r"[\w+-][\w.+-]*", name) else f"backend-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+class Consumer(Protocol):
+    """Takes the lines of a journal one by one."""
+
+    def add(self, record: Record) -> None: ...
+
+
+class Results:
+    """A results folder: `journal/*.jsonl` and the tables derived from it.
+
+    Lines of a backend that no header names are no answers about the corpus. They have a results folder of their own
+    below, `backends/NAME/`, and are read only where that backend is asked for.
+
+    Args:
+        backends: those whose own folders are read, too.
+        copy: another results folder, which gets the lines of a run as well.
+    """
+
+    def __init__(self, folder: Path, backends: Iterable[str] = (), copy: Path | None = None) -> None:
+        self.folder = folder
+        self.journal_folder = folder / "journal"
+        self.backends = tuple(dict.fromkeys(backends))
+        self.copy = Results(copy) if copy is not None else None
+
+    def folder_of_backend(self, name: str) -> Path:
+        """Return the results folder of the cells that are not the corpus's own.
+
+        Args:
+            name: of the backend.
+        """
+        return self.folder / "backends" / backend_folder(name)
+
+    def backend_folders(self) -> list[str]:
+        """Return the names of the folders that backends have here."""
+        return sorted(path.parent.name for path in (self.folder / "backends").glob("*/journal") if path.is_dir())
+
+    def journal_folder_of(self, record: Record, case: Case | None) -> Path:
+        """Return where a line is kept.
+
+        Args:
+            record: the line.
+            case: the case; None if it has no file.
+        """
+        from pt2bugs.results.line import is_own
+
+        if is_own(record, case):
+            return self.journal_folder
+        return self.folder_of_backend(record["backend"]) / "journal"
+
+    def read(self, consumer: Consumer, warn: Warn) -> None:
+        """Hand over every line of the journal.
+
+        Args:
+            consumer: takes the lines.
+            warn: takes what is wrong with a line.
+
+        Raises:
+            JournalError: a journal cannot be read, or is of a newer schema.
+        """
+        from pt2bugs.results.journal import journal_files, read_journal
+
+        folders = [self.journal_folder, *(self.folder_of_backend(name) / "journal" for name in self.backends)]
+        files = [file for folder in folders for file in journal_files(folder, warn)]
+        for record in read_journal(files, warn):
+            consumer.add(record)
+
+    def load(self, corpus: Iterable[Case], warn: Warn, python: str | None = None) -> Histories:
+        """Return the histories of a corpus by the lines that are here.
+
+        Args:
+            corpus: the cases as they are now.
+            warn: takes what is wrong with a line.
+            python: as of `Histories`.
+
+        Raises:
+            JournalError: a journal cannot be read, or is of a newer schema.
+        """
+        from pt2bugs.results.history import Histories
+
+        histories = Histories(corpus, python)
+        self.read(histories, warn)
+        return histories
+
+    def derive(self, histories: Histories) -> None:
+        """Write `cells.csv` and `matrix.csv` anew, each whole or not at all.
+
+        Args:
+            histories: of the corpus.
+
+        Raises:
+            FileError: a table cannot be written; the one that was there stays.
+        """
+        from pt2bugs.results.line import is_own
+        from pt2bugs.results.tables import cells_table, matrix_table, write_csv
+
+        parts: dict[Path, dict[CellKey, Record]] = {self.folder: {}}
+        for key, record in histories.lines().items():
+            own = is_own(record, histories.cases.get(key.case))
+            folder = self.folder if own else self.folder_of_backend(key.backend)
+            parts.setdefault(folder, {})[key] = record
+        read = {self.folder, *map(self.folder_of_backend, self.backends)}
+        for folder, lines in parts.items():
+            if folder in read:
+                cells = cells_table(lines)
+                write_csv(cells, folder / "cells.csv")
+                write_csv(matrix_table(cells, histories.cases.values()), folder / "matrix.csv")

@@ -10,27 +10,26 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from itertools import groupby, pairwise
-from typing import Generic, TypeVar
+from operator import itemgetter
+from typing import Any, Generic, TypeVar
 
 from packaging.version import Version
 from pt2bugs.case.cells import Cell
-from pt2bugs.case.expectation import apart_from, elsewhere, expected_bug, shows_there
+from pt2bugs.case.expectation import apart_from, elsewhere, expected_bug, judge, shows_there
 from pt2bugs.case.failure import documents
 from pt2bugs.case.model import Case
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.patterns import PatternTimeout
 from pt2bugs.case.private import private_extras
 from pt2bugs.case.vocabulary import EXTRAS, TORCH_BACKENDS, Outcome, Verdict
-from pt2bugs.results.journal import Record, Warn
-from pt2bugs.results.matrix import (
+from pt2bugs.results.journal import Record
+from pt2bugs.results.line import (
     CellKey,
     MatrixRow,
-    NewestLines,
-    Results,
     cell_key,
     is_complete,
     matrix_value,
@@ -429,16 +428,72 @@ def in_version_order(releases: Iterable[str]) -> list[str]:
     return sorted(releases, key=version_key)
 
 
-@dataclass
-class _Tally:
-    """States of all runs of a cell, errors aside."""
+_values = itemgetter("case", "check", "device", "backend", "torch", "python", "case_hash")
+"""From these follows which cell a line is about, and whether it is of today's case file."""
+_shown = itemgetter(
+    *("outcome", "error_type", "message", "frame", "signal", "output_tail"),
+    *("torch", "python", "platform", "cpu_capability"),
+)
+"""From these and the frames follows what a run of a cell says of its bug."""
 
-    states: Counter[State] = field(default_factory=Counter)
-    is_flaky: bool = False
+
+class _Runs:
+    """All runs of a cell: the line that counts, and the states of all runs, errors aside.
+
+    Runs that show the same as the one before are counted with it; what they say of the bug is worked out once, when
+    somebody asks or another run shows something else.
+    """
+
+    __slots__ = ("_alike", "_case", "_states", "complete", "counts", "is_flaky", "judged", "line", "started")
+
+    def __init__(self, case: Case | None = None, counts: bool = False) -> None:
+        self._case, self.counts = case, counts
+        self.complete, self.started, self.is_flaky = False, "", False
+        self.line: Any = None
+        self.judged: Record | None = None
+        self._alike: tuple[Any, Record, int] | None = None
+        self._states: Counter[State] = Counter()
+
+    def add(self, record: Record) -> None:
+        if self.counts and record["verdict"] != _ERROR:
+            self._count(record)
+        complete = is_complete(record)
+        if complete < self.complete or (complete == self.complete and record["started"] < self.started):
+            return
+        self.complete, self.started, self.line, self.judged = complete, record["started"], record, None
+
+    def _count(self, record: Record) -> None:
+        self.is_flaky |= record["verdict"] == Verdict.FLAKY
+        shown = (_shown(record), record.get("frames"))
+        alike = self._alike
+        if alike is not None and alike[0] == shown:
+            self._alike = (shown, alike[1], alike[2] + 1)
+            return
+        self._settle()
+        self._alike = (shown, record, 1)
+
+    def _settle(self) -> None:
+        if self._alike is not None and self._case is not None:
+            _, record, count = self._alike
+            self._states[seen_state(self._case, record)] += count
+        self._alike = None
+
+    @property
+    def states(self) -> Counter[State]:
+        """How many runs say what."""
+        self._settle()
+        return self._states
+
+
+_ERROR = str(Verdict.ERROR)
 
 
 class Histories:
     """The histories of a corpus by a journal, whose lines it takes one by one.
+
+    The line of a cell is its newest, with its verdict by today's expectations, so that editing a `[[tool.pt2bugs.bug]]`
+    entry needs no new run. A line of an older version of a case file is stale and left out. An error of the
+    environment, or a series of repeats that was cut off, counts only while the cell has nothing better.
 
     Args:
         corpus: the cases as they are now.
@@ -447,27 +502,16 @@ class Histories:
 
     def __init__(self, corpus: Iterable[Case], python: str | None = None) -> None:
         self.python = python
-        self.newest = NewestLines(corpus)
-        self.cases = self.newest.cases
-        self._tallies: dict[CellKey, _Tally] = {}
+        self.cases = {case.id: case for case in corpus}
+        self.orphans: set[str] = set()
+        """Ids of cases that have lines and no file. No table and no page has these lines."""
+        self._stale: set[CellKey] = set()
+        self._left_out = _Runs()
+        """Where lines go that are stale or orphans: one place for all, so that no more than one is kept."""
+        self._runs: dict[CellKey, _Runs] = {}
+        self._by_values: dict[tuple[str, ...], _Runs] = {}
+        """The same by the values of a line from which its cell and its age follow: those need no working out."""
         self._view: tuple[dict[CellKey, Record], dict[MatrixRow, dict[str, list[CellKey]]]] | None = None
-
-    @classmethod
-    def load(cls, results: Results, corpus: Iterable[Case], warn: Warn, python: str | None = None) -> Histories:
-        """Return the histories by a results folder.
-
-        Args:
-            results: the folder, with the backends whose own folders are read, too.
-            corpus: the cases as they are now.
-            warn: takes what is wrong with a line.
-            python: as of `Histories`.
-
-        Raises:
-            JournalError: a journal cannot be read.
-        """
-        histories = cls(corpus, python)
-        results.read([histories], warn)
-        return histories
 
     def add(self, record: Record) -> None:
         """Take a line into account.
@@ -475,15 +519,23 @@ class Histories:
         Args:
             record: a line of the journal, or of a run that goes on.
         """
-        self.newest.add(record)
         self._view = None
-        case, key = self.cases.get(record["case"]), cell_key(record)
-        # Without a release it is from an environment that did not even import torch.
-        if case is None or record["case_hash"] != case.hash or not key.torch or record["verdict"] == Verdict.ERROR:
-            return
-        tally = self._tallies.setdefault(key, _Tally())
-        tally.states[seen_state(case, record)] += 1
-        tally.is_flaky |= record["verdict"] == Verdict.FLAKY
+        values = (*_values(record), *record["extras"])
+        (self._by_values.get(values) or self._begin(values, record)).add(record)
+
+    def _begin(self, values: tuple[str, ...], record: Record) -> _Runs:
+        key, case = cell_key(record), self.cases.get(record["case"])
+        if case is None:
+            self.orphans.add(record["case"])
+            runs = self._left_out
+        elif record["case_hash"] != case.hash:
+            self._stale.add(key)
+            runs = self._left_out
+        else:
+            # Without a release it is from an environment that did not even import torch.
+            runs = self._runs.setdefault(key, _Runs(case, bool(key.torch)))
+        self._by_values[values] = runs
+        return runs
 
     def lines(self) -> dict[CellKey, Record]:
         """Return the newest line of every cell of the corpus, with today's verdict."""
@@ -492,12 +544,13 @@ class Histories:
     @property
     def stale(self) -> set[str]:
         """Ids of cases that were edited after a cell was measured, and not measured again there since."""
-        return self.newest.stale
+        owed = {key for key in self._stale if key not in self._runs}
+        return {key.case for key in owed if self._is_asked_for(key)}
 
-    @property
-    def orphans(self) -> set[str]:
-        """Ids of cases that have lines and no file. No table and no page has these lines."""
-        return self.newest.orphans
+    def _is_asked_for(self, key: CellKey) -> bool:
+        """Return whether the case still has that cell: its header may have dropped a backend, or the file a check."""
+        case = self.cases[key.case]
+        return key.backend in case.backends and any(check.name == key.check for check in case.checks)
 
     def of(self, cell: Cell, extras: Sequence[str] = ()) -> History:
         """Return the history of a cell; without findings if it was never measured.
@@ -561,9 +614,14 @@ class Histories:
     def _look(self) -> tuple[dict[CellKey, Record], dict[MatrixRow, dict[str, list[CellKey]]]]:
         """Return the newest lines, and the cells by row and release; both stand until the next line is taken."""
         if self._view is None:
-            lines = self.newest.lines()
+            lines = {key: self._judged(key, runs) for key, runs in self._runs.items()}
             self._view = lines, _by_row(lines, self.python)
         return self._view
+
+    def _judged(self, key: CellKey, runs: _Runs) -> Record:
+        if runs.judged is None:
+            runs.judged = _judge(runs.line, self.cases[key.case])
+        return runs.judged
 
     def _history(self, cell: Cell, extras: str, keys: Mapping[str, Sequence[CellKey]]) -> History:
         return History(cell, extras, dict(self._findings(cell, keys)))
@@ -577,13 +635,14 @@ class Histories:
             yield release, self._finding(cell, shown, lines[shown], others)
 
     def _finding(self, cell: Cell, key: CellKey, record: Record, others: tuple[Record, ...]) -> Finding:
-        tally = self._tallies.get(key, _Tally())
-        runs, sightings = tally.states.total(), tally.states[State.BUG]
-        is_flaky = cell.case.flaky or tally.is_flaky
+        all_runs = self._runs[key]
+        states = all_runs.states
+        runs, sightings = states.total(), states[State.BUG]
+        is_flaky = cell.case.flaky or all_runs.is_flaky
         state = seen_state(cell.case, record)
         if is_flaky and runs:
             # Seen once, it is there; never seen, it may still be: how sure that is depends on the runs.
-            clean = tally.states[State.NO_BUG] == runs
+            clean = states[State.NO_BUG] == runs
             state = State.BUG if sightings else State.NO_BUG if clean else State.UNKNOWN
         return Finding(record, state, runs, sightings, is_flaky, others)
 
@@ -594,3 +653,16 @@ def _by_row(lines: Iterable[CellKey], python: str | None) -> dict[MatrixRow, dic
     for key in sorted_keys(key for key in lines if key.torch and python in (None, key.python)):
         rows.setdefault(key.row, {}).setdefault(key.torch, []).append(key)
     return rows
+
+
+def _judge(record: Record, case: Case) -> Record:
+    if record["verdict"] in (Verdict.FLAKY, Verdict.ERROR) or not record["torch"]:
+        return record
+    if all(check.name != record["check"] for check in case.checks):
+        return record
+    verdict = str(judge(case, record["check"], where_of(record), Observation.from_dict(record)).verdict)
+    if verdict == record["verdict"]:
+        return record
+    changed = record.copy()
+    changed["verdict"] = verdict
+    return changed

@@ -16,7 +16,7 @@ from pt2bugs.case.vocabulary import Verdict
 from pt2bugs.errors import InputError, NothingSelected
 from pt2bugs.files import write_bytes
 from pt2bugs.results.journal import Record, Warn, all_journals, read_journal
-from pt2bugs.results.matrix import CellKey, cell_key, is_complete
+from pt2bugs.results.line import CellKey, cell_key, is_complete
 
 Route = Callable[[Record], Path]
 """The folder, from the top of the results, for the lines of a file that lay in no journal folder."""

@@ -13,7 +13,7 @@ from pt2bugs.case.model import Case
 from pt2bugs.case.vocabulary import Verdict
 from pt2bugs.files import write_text
 from pt2bugs.results.journal import Record
-from pt2bugs.results.matrix import CellKey, matrix_value, sorted_keys, version_key
+from pt2bugs.results.line import CellKey, matrix_value, sorted_keys, version_key
 
 CELL_COLUMNS = [
     "case",

@@ -19,7 +19,7 @@ from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.engine.backend import BackendSetup
 from pt2bugs.envs.environment import Key
 from pt2bugs.results.journal import Record
-from pt2bugs.results.matrix import CellKey, is_complete
+from pt2bugs.results.line import CellKey, is_complete
 
 if TYPE_CHECKING:
     from pt2bugs.envs.store import Store

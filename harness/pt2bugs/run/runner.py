@@ -28,8 +28,8 @@ from pt2bugs.engine.client import Engine, EngineError, EngineSettings
 from pt2bugs.engine.environment import CAPABILITY_VARIABLE, EnvironmentFacts
 from pt2bugs.envs.environment import Environment, EnvironmentFailure, Key
 from pt2bugs.envs.store import Store
+from pt2bugs.results.folder import Results
 from pt2bugs.results.journal import JournalError, JournalWriter, Record, is_large, new_record
-from pt2bugs.results.matrix import Results
 from pt2bugs.run.measurement import MeasureOptions, Measuring, OtherTorchError, new_run_id
 from pt2bugs.run.plan import RunOptions, Target, Work
 

@@ -11,7 +11,7 @@ from packaging.version import Version
 from pt2bugs.case.expectation import public
 from pt2bugs.match.known import KnownBugs
 from pt2bugs.match.structure import Structure
-from pt2bugs.results.matrix import Results
+from pt2bugs.results.folder import Results
 from pt2bugs.triage.reproduce import Reproduction
 
 

@@ -12,8 +12,10 @@ import pytest
 from packaging.specifiers import SpecifierSet
 from pt2bugs.case.model import Bug, Case, Check
 from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.results.folder import Results
+from pt2bugs.results.history import Histories
 from pt2bugs.results.journal import KEYS, LATER_KEYS, JournalWriter, Record
-from pt2bugs.results.matrix import CellKey, NewestLines, Results
+from pt2bugs.results.line import CellKey
 from pt2bugs.results.tables import CELL_COLUMNS, cells_table, csv_text, matrix_table
 
 CASE = Case(
@@ -30,10 +32,10 @@ CASE = Case(
 
 
 def newest(records: Iterable[Record], cases: dict[str, Case]) -> dict[CellKey, Record]:
-    found = NewestLines(cases.values())
+    histories = Histories(cases.values())
     for record in records:
-        found.add(record)
-    return found.lines()
+        histories.add(record)
+    return histories.lines()
 
 
 def line(**changes: Any) -> Any:
