@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/141115"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "An AOTInductor package takes an input of another size and computes a part of it"
 # component = "aot-inductor"
 # symptom = "missing-error"

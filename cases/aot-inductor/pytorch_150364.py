@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/150364"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "An AOTInductor package forgets the range that a pass of Inductor has guarded on"
 # component = "aot-inductor"
 # symptom = "missing-error"

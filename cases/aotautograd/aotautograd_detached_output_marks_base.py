@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/pull/195357"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "A detached output takes the gradient away from its differentiable aliases"
 # component = "aotautograd"
 # symptom = "internal-error"

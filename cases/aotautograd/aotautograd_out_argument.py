@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/98835"
 # fix = "https://github.com/pytorch/pytorch/pull/130074"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "An input passed as out= of an operator"
 # component = "aotautograd"
 # symptom = "internal-error"

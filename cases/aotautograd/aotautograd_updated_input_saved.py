@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/185497"
 # fix = "https://github.com/pytorch/pytorch/pull/185876"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "Backward needs the old value of an input that the graph updates"
 # component = "aotautograd"
 # symptom = "internal-error"

@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/100348"
 # fix = "https://github.com/pytorch/pytorch/pull/100430"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "An output and its detached alias come back as one object"
 # component = "aotautograd"
 # symptom = "wrong-result"

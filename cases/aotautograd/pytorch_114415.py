@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/114415"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "Aliasing of the tensors inside two subclass inputs goes unnoticed"
 # component = "aotautograd"
 # symptom = "wrong-result"

@@ -4,9 +4,12 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/132929"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "autograd.grad of one compiled output with respect to another compiled output raises"
 # component = "aotautograd"
 # symptom = "internal-error"
+# kind = "limitation"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 # demands = ["training"]

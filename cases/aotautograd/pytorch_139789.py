@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/139789"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "graph traced for unrelated inputs is reused for overlapping inputs"
 # component = "aotautograd"
 # symptom = "wrong-result"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/141790"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "The AOTAutograd cache never hits when the backward only hands gradients on"
 # component = "aotautograd"
 # symptom = "recompilation"

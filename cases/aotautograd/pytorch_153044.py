@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/153044"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "The compiled backward runs under the autocast of the forward"
 # component = "aotautograd"
 # symptom = "wrong-result"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/172549"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "A DTensor returned together with its detached alias breaks the partitioner"
 # component = "aotautograd"
 # symptom = "backend-failure"

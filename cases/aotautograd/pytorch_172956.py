@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/172956"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "The partitioner fails on a saved tensor that is an output and is changed in backward"
 # component = "aotautograd"
 # symptom = "backend-failure"

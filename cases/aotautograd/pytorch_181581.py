@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/181581"
 # fix = "https://github.com/pytorch/pytorch/pull/181606"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "autograd.grad(create_graph=True) in a compiled function returns a gradient without graph"
 # component = "aotautograd"
 # symptom = "wrong-result"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/190758"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "With an activation memory budget the backward draws a dropout mask of its own"
 # component = "aotautograd"
 # symptom = "wrong-result"

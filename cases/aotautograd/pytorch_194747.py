@@ -4,9 +4,12 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/194747"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "Mutated inputs that share storage under different dtypes are refused"
 # component = "aotautograd"
 # symptom = "backend-failure"
+# kind = "missing-feature"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 # demands = ["mutation", "aliasing"]

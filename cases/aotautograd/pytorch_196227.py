@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/196227"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "DistributedDataParallel's graph split fails at a float between two parts"
 # component = "aotautograd"
 # symptom = "backend-failure"

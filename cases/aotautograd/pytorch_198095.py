@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/198095"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "Output that is a view of an offset input merged into a synthetic base is regenerated from the base"
 # component = "aotautograd"
 # symptom = "internal-error"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/90507"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "An output reshaped in place by unsqueeze_ cannot be written to"
 # component = "aotautograd"
 # symptom = "internal-error"

@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/99455"
 # fix = "https://github.com/pytorch/pytorch/pull/113277"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "A tensor made with requires_grad=True in the graph does not require grad"
 # component = "aotautograd"
 # symptom = "wrong-result"

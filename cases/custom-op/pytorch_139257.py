@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/139257"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "A custom op that swaps the storage of its mutated argument does not compile"
 # component = "custom-op"
 # symptom = "backend-failure"

@@ -4,9 +4,12 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/141865"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "float32 Linear(1,1) accepts a float16 input"
 # component = "decomposition"
 # symptom = "missing-error"
+# kind = "by-design"
 # devices = ["cpu"]
 # backends = ["inductor"]
 # demands = []

@@ -4,6 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/175154"
+# upstream = "open"
+# upstream-seen = 2026-11-24
+# reported-on = "2.11.0.dev20260209"
 # title = "The decomposition of nearest interpolation resamples a dimension of unchanged size"
 # component = "decomposition"
 # symptom = "wrong-result"

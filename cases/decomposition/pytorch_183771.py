@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/183771"
 # fix = "https://github.com/pytorch/pytorch/pull/184553"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "Nearest interpolation of a permuted input comes out contiguous"
 # component = "decomposition"
 # symptom = "wrong-result"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/185246"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "Compiled bernoulli accepts probabilities outside [0,1]"
 # component = "decomposition"
 # symptom = "missing-error"

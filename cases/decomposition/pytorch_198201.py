@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/198201"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "Nearest interpolation resamples a dimension whose size it leaves as it is"
 # component = "decomposition"
 # symptom = "wrong-result"

@@ -4,6 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/198364"
+# upstream = "open"
+# upstream-seen = 2026-11-24
+# reported-on = "2.14.0"
 # title = "copysign, floor_divide and put return contiguous strides for a transposed input"
 # component = "decomposition"
 # symptom = "wrong-result"

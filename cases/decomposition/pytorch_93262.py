@@ -4,6 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/93262"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
+# reported-on = "2.0.0.dev20230129"
 # title = "Bilinear interpolation to one pixel samples the corner"
 # component = "decomposition"
 # symptom = "wrong-result"

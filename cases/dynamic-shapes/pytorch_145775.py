@@ -4,9 +4,12 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/145775"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "A dimension marked unbacked is specialized in silence"
 # component = "dynamic-shapes"
 # symptom = "missing-error"
+# kind = "by-design"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
 # labels = ["mark-dynamic"]

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/163457"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "divmod of a symbolic size is a graph break"
 # component = "dynamic-shapes"
 # symptom = "graph-break"

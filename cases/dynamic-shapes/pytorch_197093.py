@@ -4,6 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/197093"
+# upstream = "open"
+# upstream-seen = 2026-11-24
+# reported-on = "2.14.0"
 # title = "An f-string with a format spec on a symbolic size"
 # component = "dynamic-shapes"
 # symptom = "internal-error"

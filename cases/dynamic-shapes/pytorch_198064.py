@@ -4,6 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/198064"
+# upstream = "open"
+# upstream-seen = 2026-11-24
+# reported-on = "2.14.0"
 # title = "round(symbolic size, negative ndigits) is a no-op"
 # component = "dynamic-shapes"
 # symptom = "wrong-result"

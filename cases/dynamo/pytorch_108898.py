@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/108898"
 # fix = "https://github.com/pytorch/pytorch/pull/123423"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "A global function that is replaced is not called where the caller makes a closure"
 # component = "dynamo"
 # symptom = "wrong-result"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/115741"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "A TorchFunctionMode around a compiled call also sees the compiler's own calls"
 # component = "dynamo"
 # symptom = "internal-error"

@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/117265"
 # fix = "https://github.com/pytorch/pytorch/pull/131275"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "A full backward pre-hook added after the first compiled call is ignored with hook guards on"
 # component = "dynamo"
 # symptom = "wrong-result"

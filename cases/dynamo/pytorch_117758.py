@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/117758"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # same-fix = "pytorch_115750"
 # title = "A forward hook registered after the first compiled call never runs"
 # component = "dynamo"

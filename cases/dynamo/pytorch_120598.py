@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/120598"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "Methods of a stream that was made outside the compiled function"
 # component = "dynamo"
 # symptom = "internal-error"

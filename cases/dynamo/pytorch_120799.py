@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/120799"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "A tensor subclass whose __torch_function__ is a plain method cannot be compiled"
 # component = "dynamo"
 # symptom = "internal-error"

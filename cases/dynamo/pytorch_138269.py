@@ -7,6 +7,7 @@
 # title = "out= that eager resizes is a graph break"
 # component = "dynamo"
 # symptom = "graph-break"
+# kind = "by-design"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
 # demands = ["mutation"]

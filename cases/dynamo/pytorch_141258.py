@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/141258"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "round() of a NumPy scalar"
 # component = "dynamo"
 # symptom = "internal-error"

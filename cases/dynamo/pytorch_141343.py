@@ -4,9 +4,12 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/141343"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "Arithmetic on a NumPy scalar returns an array"
 # component = "dynamo"
 # symptom = "wrong-result"
+# kind = "limitation"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
 # requires-torch = ">=2.1"

@@ -4,9 +4,12 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/146359"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "iter() of a zip object passed as an argument is not traced"
 # component = "dynamo"
 # symptom = "graph-break"
+# kind = "missing-feature"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
 # labels = ["iterator"]

@@ -4,9 +4,12 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/147440"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "Iterating over a dict_items argument is a graph break"
 # component = "dynamo"
 # symptom = "graph-break"
+# kind = "missing-feature"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
 # labels = ["iterator"]

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/155632"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "Compiled all_gather_into_tensor cannot stack the parts along a new dimension"
 # component = "dynamo"
 # symptom = "internal-error"

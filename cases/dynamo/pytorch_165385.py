@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/165385"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "A refused attribute write inside try is replayed after the graph, outside the handler"
 # component = "dynamo"
 # symptom = "internal-error"

@@ -4,6 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/169253"
+# upstream = "open"
+# upstream-seen = 2026-11-24
+# reported-on = "2.9.0"
 # title = "append to a list stored on a class is dropped"
 # component = "dynamo"
 # symptom = "wrong-result"

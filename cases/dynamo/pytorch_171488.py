@@ -4,9 +4,12 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/171488"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "A key that the function itself adds to a global dict makes the second call recompile"
 # component = "dynamo"
 # symptom = "recompilation"
+# kind = "limitation"
 # devices = ["cpu"]
 # backends = ["eager"]
 # labels = ["by-design", "recompilation"]

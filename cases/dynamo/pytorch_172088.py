@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/172088"
 # fix = "https://github.com/pytorch/pytorch/pull/177095"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "Compiling under a TorchFunctionMode with mutable state fails the guard self-check"
 # component = "dynamo"
 # symptom = "internal-error"

@@ -4,6 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/173172"
+# upstream = "open"
+# upstream-seen = 2026-11-24
+# reported-on = "2.10.0"
 # title = "current_stream().cuda_stream cannot be traced"
 # component = "dynamo"
 # symptom = "internal-error"

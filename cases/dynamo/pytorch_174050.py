@@ -4,6 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/174050"
+# upstream = "open"
+# upstream-seen = 2026-11-24
+# reported-on = "2.10.0.dev20251021"
 # title = "isinstance()/__class__ on an object whose class overrides __class__ differ from Python"
 # component = "dynamo"
 # symptom = "wrong-result"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/192872"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "An item appended before a graph break to a list of a traced class is lost"
 # component = "dynamo"
 # symptom = "wrong-result"

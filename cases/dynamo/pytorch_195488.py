@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/195488"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "An exception inside a compiled autocast region leaves the autocast state behind"
 # component = "dynamo"
 # symptom = "wrong-result"

@@ -4,6 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/196172"
+# upstream = "open"
+# upstream-seen = 2026-11-24
+# reported-on = "2.10.0.dev20251021"
 # title = "An object with __index__ as a slice bound raises TypeError in compiled code"
 # component = "dynamo"
 # symptom = "internal-error"

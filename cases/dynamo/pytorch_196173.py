@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/196173"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "A branch on the identity of two attributes that are swapped is taken once for all"
 # component = "dynamo"
 # symptom = "wrong-result"

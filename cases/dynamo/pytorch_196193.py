@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/196193"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "torch.cuda.stream(None) cannot be traced"
 # component = "dynamo"
 # symptom = "internal-error"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/197085"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "random.shuffle and random.sample return the permutation of trace time on every call"
 # component = "dynamo"
 # symptom = "wrong-result"

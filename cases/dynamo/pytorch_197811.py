@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/197811"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "Two closures over different tensor methods share one graph"
 # component = "dynamo"
 # symptom = "wrong-result"

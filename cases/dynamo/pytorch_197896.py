@@ -4,6 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/197896"
+# upstream = "open"
+# upstream-seen = 2026-11-24
+# reported-on = "2.14.0"
 # title = "Mutations of a captured list/dict by a method of an object made while tracing are dropped"
 # component = "dynamo"
 # symptom = "wrong-result"

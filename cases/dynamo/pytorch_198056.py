@@ -4,6 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/198056"
+# upstream = "open"
+# upstream-seen = 2026-11-24
+# reported-on = "2.14.0"
 # title = "NumPy functions on small integers give other dtypes when compiled"
 # component = "dynamo"
 # symptom = "wrong-result"

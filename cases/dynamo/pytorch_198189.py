@@ -4,6 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/198189"
+# upstream = "open"
+# upstream-seen = 2026-11-24
+# reported-on = "2.14.0"
 # title = "OrderedDict.move_to_end on an argument is not replayed after the graph"
 # component = "dynamo"
 # symptom = "wrong-result"

@@ -4,6 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/198190"
+# upstream = "open"
+# upstream-seen = 2026-11-24
+# reported-on = "2.14.0"
 # title = "A generator returned from a compiled function has lost its return value"
 # component = "dynamo"
 # symptom = "wrong-result"

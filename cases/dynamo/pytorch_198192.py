@@ -4,6 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/198192"
+# upstream = "open"
+# upstream-seen = 2026-11-24
+# reported-on = "2.14.0"
 # title = "An IndexError of a tensor operation is not caught by except IndexError"
 # component = "dynamo"
 # symptom = "internal-error"

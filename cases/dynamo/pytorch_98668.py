@@ -4,6 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/98668"
+# upstream = "open"
+# upstream-seen = 2026-11-24
+# reported-on = "2.0.0"
 # title = "checkpoint_sequential does not take a compiled nn.Sequential"
 # component = "dynamo"
 # symptom = "internal-error"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/141939"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "unflatten of a strict export with a loop over a slice of a ModuleList"
 # component = "export"
 # symptom = "internal-error"

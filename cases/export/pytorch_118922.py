@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/118922"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "Non-strict export of a module with an unregistered tensor attribute"
 # component = "export"
 # symptom = "internal-error"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/139805"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "Strict export with one sample tensor for two inputs merges the inputs"
 # component = "export"
 # symptom = "wrong-result"

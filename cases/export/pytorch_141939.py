@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/141939"
 # fix = "https://github.com/pytorch/pytorch/pull/142823"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "unflatten of a strict export that calls a module out of a slice of a ModuleList"
 # component = "export"
 # symptom = "internal-error"

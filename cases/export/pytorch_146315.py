@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/146315"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "Export with named dims and a step-2 slice demands a guard against 2**63 - 1"
 # component = "export"
 # symptom = "internal-error"

@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/147213"
 # fix = "https://github.com/pytorch/pytorch/pull/152677"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "Strict export of a module that adds keys to a dict input fails"
 # component = "export"
 # symptom = "internal-error"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/163303"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "Non-strict export lifts a parameter reached through a list as a separate constant"
 # component = "export"
 # symptom = "wrong-result"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/171964"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "An unflattened module cannot be exported again with dynamic shapes"
 # component = "export"
 # symptom = "internal-error"

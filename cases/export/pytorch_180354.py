@@ -4,6 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/180354"
+# upstream = "open"
+# upstream-seen = 2026-11-24
+# reported-on = "2.12.0.dev20260414"
 # title = "A tensor constant in a branch of torch.cond does not survive run_decompositions"
 # component = "export"
 # symptom = "internal-error"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/192668"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "FakeTensor strides of native_batch_norm for a permuted CPU input differ from the real kernel"
 # component = "fake-tensor"
 # symptom = "wrong-result"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/197622"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "Backward of antialiased bicubic interpolation fails with symbolic sizes"
 # component = "fake-tensor"
 # symptom = "backend-failure"

@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/104505"
 # fix = "https://github.com/pytorch/pytorch/pull/122502"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "as_strided of a view is functionalized on top of the view"
 # component = "functionalization"
 # symptom = "wrong-result"

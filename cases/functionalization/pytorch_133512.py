@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/133512"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "Functionalized in-place op loses its input's strides: a stride-sensitive op reads other elements"
 # component = "functionalization"
 # symptom = "wrong-result"

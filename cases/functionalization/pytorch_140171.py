@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/140171"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "as_strided of a view input beyond the view's own elements"
 # component = "functionalization"
 # symptom = "backend-failure"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/198102"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "Writing through an unfold view with step > size zeroes the base elements no window covers"
 # component = "functionalization"
 # symptom = "wrong-result"

@@ -4,9 +4,12 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/128711"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "vmap of a compiled function is refused"
 # component = "functorch"
 # symptom = "internal-error"
+# kind = "limitation"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 # requires-torch = ">=2.1"

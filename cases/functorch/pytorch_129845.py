@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/129845"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "Compiled vmap over an autograd.Function with a generated rule loses its backward"
 # component = "functorch"
 # symptom = "wrong-result"

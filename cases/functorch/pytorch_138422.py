@@ -4,9 +4,12 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/138422"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "A batched vector-Jacobian product of a compiled function fails"
 # component = "functorch"
 # symptom = "internal-error"
+# kind = "limitation"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 # demands = ["training"]

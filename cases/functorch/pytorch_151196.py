@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/151196"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "vmap of jacfwd does not compile: an internal assertion about inference tensors"
 # component = "functorch"
 # symptom = "internal-error"

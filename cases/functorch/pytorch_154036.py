@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/154036"
 # fix = "https://github.com/pytorch/pytorch/pull/185547"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "vmap and jacrev over compiled functions return another shape than without compile"
 # component = "functorch"
 # symptom = "wrong-result"

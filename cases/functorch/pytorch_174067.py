@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/174067"
 # fix = "https://github.com/pytorch/pytorch/pull/174099"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "torch.func.grad inside a compiled function refuses an autograd.Function of a trained tensor"
 # component = "functorch"
 # symptom = "internal-error"

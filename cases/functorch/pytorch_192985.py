@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/192985"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "Compiled torch.func.jvp ignores the jvp of an autograd.Function"
 # component = "functorch"
 # symptom = "wrong-result"

@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/193279"
 # fix = "https://github.com/pytorch/pytorch/pull/193724"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "Compiled torch.func.grad ignores the backward of an autograd.Function"
 # component = "functorch"
 # symptom = "wrong-result"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/149497"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "symbolic_trace of a wrapped forward with default arguments: co_varnames is too small"
 # component = "fx"
 # symptom = "internal-error"

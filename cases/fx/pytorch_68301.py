@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/68301"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "Graph.eliminate_dead_code deletes an in-place method call whose result is unused"
 # component = "fx"
 # symptom = "wrong-result"

@@ -4,9 +4,12 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/148201"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "Compiled flex_attention of jagged tensors fails inside AOTAutograd"
 # component = "higher-order-ops"
 # symptom = "internal-error"
+# kind = "missing-feature"
 # devices = ["cpu"]
 # backends = ["aot_eager"]
 # requires-torch = ">=2.6"

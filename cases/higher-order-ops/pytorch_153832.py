@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/153832"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "Export of torch.cond where a branch returns its operand"
 # component = "higher-order-ops"
 # symptom = "internal-error"

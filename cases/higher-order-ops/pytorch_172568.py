@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/172568"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "Gradient of an associative_scan of pairs is wrong where one output is used"
 # component = "higher-order-ops"
 # symptom = "wrong-result"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/183017"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "while_loop refuses a carry whose strides the body changes"
 # component = "higher-order-ops"
 # symptom = "internal-error"

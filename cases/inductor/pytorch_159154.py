@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/159154"
 # fix = "https://github.com/pytorch/pytorch/pull/160857"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "einsum softmax chain overruns a local buffer in the C++ kernel"
 # component = "inductor"
 # symptom = "crash"

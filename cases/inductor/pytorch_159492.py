@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/159492"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "A bfloat16 product plus a float32 matrix is fused to an addmm that refuses it"
 # component = "inductor"
 # symptom = "backend-failure"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/175903"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "index_put_ through an expanded view of randperm adds once per repeated index"
 # component = "inductor"
 # symptom = "wrong-result"

@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/177630"
 # fix = "https://github.com/pytorch/pytorch/pull/177696"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "A batched product of float16 with float32 is accepted"
 # component = "inductor"
 # symptom = "missing-error"

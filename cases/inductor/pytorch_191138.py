@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/191138"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "_scaled_mm with a row-major second matrix is refused when compiled for the CPU"
 # component = "inductor"
 # symptom = "backend-failure"

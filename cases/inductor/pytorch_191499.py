@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/191499"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "Vectorised amin, amax, argmin and argmax of 8-bit integers start from zero"
 # component = "inductor"
 # symptom = "wrong-result"

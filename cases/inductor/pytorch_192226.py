@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/192226"
 # fix = "https://github.com/pytorch/pytorch/pull/192227"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "A user's Triton kernel that writes a part of a view with an offset"
 # component = "inductor"
 # symptom = "wrong-result"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/194706"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "jacfwd of a chain of float16 products does not compile on the C++ backend"
 # component = "inductor"
 # symptom = "backend-failure"

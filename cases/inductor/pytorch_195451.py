@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/195451"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "returned scatter result aliases the input after copy-back"
 # component = "inductor"
 # symptom = "wrong-result"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/197554"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "ceil and round of bool and glu of int8 are computed where eager refuses them"
 # component = "inductor"
 # symptom = "missing-error"

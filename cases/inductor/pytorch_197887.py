@@ -4,6 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/197887"
+# upstream = "open"
+# upstream-seen = 2026-11-24
+# reported-on = "2.14.0"
 # title = "inductor loses autograd's \"modified by an inplace operation\" check"
 # component = "inductor"
 # symptom = "wrong-result"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/198101"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "value derived from a dtype view of an input is computed after a later write to the input"
 # component = "inductor"
 # symptom = "wrong-result"

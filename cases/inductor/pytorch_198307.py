@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/198307"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "quantize_per_tensor of a transposed tensor: Inductor expects the input's strides"
 # component = "inductor"
 # symptom = "internal-error"
