@@ -28,8 +28,9 @@ from pt2bugs.curate.placeholders import PLACEHOLDER, placeholders_in
 from pt2bugs.curate.script import lines_of_code
 from pt2bugs.curate.specificity import FailureKind, Foreign, identity_problem
 from pt2bugs.engine.client import Engine, EngineSettings
-from pt2bugs.engine.messages import CheckRequest, OnCheck, OnFile, ProgramRequest
+from pt2bugs.engine.messages import CheckRequest, OnFile
 from pt2bugs.engine.normalize import Normalizer
+from pt2bugs.engine.program import FUNCTION, ProgramRequest
 from pt2bugs.engine.protocol import Limits
 from pt2bugs.envs.extras import installed_extras
 from pt2bugs.results.journal import Record
@@ -412,6 +413,14 @@ def _file(case: Case, seconds: float) -> OnFile:
     return {"path": str(case.path.resolve()), "device": "cpu", "threads": 1, "timeout_s": seconds}
 
 
+def _program(case: Case, seconds: float, check: str = "", arguments: Mapping[str, str] | None = None) -> ProgramRequest:
+    """Return the request for a case as a program, or for a check of it without the compiler."""
+    what: ProgramRequest = {
+        **_file(case, seconds), "kind": "call", "function": FUNCTION, "check": check, "arguments": arguments or {},
+    }  # fmt: skip
+    return what
+
+
 class Prober:
     """Runs case files in cells of an engine of its own: as programs, without the compiler, repeatedly."""
 
@@ -440,10 +449,13 @@ class Prober:
     def _run_check(self, case: Case, check: Check, backend: str, *, compiled: bool) -> Observation:
         given = {"device": "cpu", "backend": backend}
         arguments = {name: given[name] for name in check.parameters}
-        what: OnCheck = {**_file(case, case.timeout), "check": check.name, "arguments": arguments}
-        if compiled:
-            return self._run(case, {**what, "kind": "check", "compiles": False, "setup": None})
-        return self._run(case, {**what, "kind": "program"})
+        if not compiled:
+            return self._run(case, _program(case, case.timeout, check.name, arguments))
+        request: CheckRequest = {
+            **_file(case, case.timeout), "kind": "check", "check": check.name, "arguments": arguments,
+            "compiles": False, "setup": None,
+        }  # fmt: skip
+        return self._run(case, request)
 
     def check_program(self, case: Case) -> Finding:
         """Ask that `python FILE` reproduces the bug where it is expected, and ends well where it is not.
@@ -457,7 +469,7 @@ class Prober:
         cells = [cell for cell in cells_of(case) if (cell.check.name, cell.backend) in called]
         bugs = [bug for cell in cells if (bug := self._expected(case, cell.check, cell.backend)) is not None]
         # A program runs several checks.
-        seen = self._run(case, {**_file(case, 2 * case.timeout), "kind": "program", "check": "", "arguments": {}})
+        seen = self._run(case, _program(case, 2 * case.timeout))
         if seen.outcome is Outcome.SKIP:
             return Finding("program", None, seen.message)
         if seen.outcome is Outcome.PASS:

@@ -21,7 +21,6 @@ BODIES = {
     "check": "pt2bugs.engine.check:run_check",
     "canary": "pt2bugs.engine.canary:run_canary",
     "call": "pt2bugs.engine.call:run_call",
-    "program": "pt2bugs.engine.program:run_program",
 }
 """What a request may ask a cell to run, by its `kind`."""
 

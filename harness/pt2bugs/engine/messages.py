@@ -105,17 +105,12 @@ class OnFile(_Anywhere):
     timeout_s: float
 
 
-class OnCheck(OnFile):
-    """Keys of every request that calls a check."""
-
-    check: str
-    arguments: Mapping[str, str]
-
-
-class CheckRequest(OnCheck):
+class CheckRequest(OnFile):
     """One check of a case file; `setup` where its backend needs one."""
 
     kind: Literal["check"]
+    check: str
+    arguments: Mapping[str, str]
     compiles: bool
     setup: Setup | None
 
@@ -124,12 +119,6 @@ class CheckInCell(CheckRequest, total=False):
     """The request as its cell gets it: with the code of the file, where the supervisor could compile it."""
 
     code: CodeType | None
-
-
-class ProgramRequest(OnCheck):
-    """A check without the compiler; where it is empty, the file as `python FILE` runs it."""
-
-    kind: Literal["program"]
 
 
 class CanaryRequest(_Anywhere):
@@ -150,7 +139,7 @@ class CallRequest(_Anywhere):
     function: str
 
 
-CellRequest = CheckRequest | ProgramRequest | CanaryRequest | CallRequest
+CellRequest = CheckRequest | CanaryRequest | CallRequest
 
 
 class CellLimits(TypedDict):

@@ -124,6 +124,8 @@ def traced(path: str, folder: str) -> Iterator[None]:
     write, prefix = os.write, len(folder)
 
     def note(code: types.CodeType) -> None:
+        if id(code) in met:
+            return
         met[id(code)] = code
         if code.co_filename.startswith(folder):
             write(fd, f"{code.co_firstlineno} {code.co_filename[prefix:]}\n".encode())
@@ -134,20 +136,23 @@ def traced(path: str, folder: str) -> Iterator[None]:
 
         def initialize(self: Any, *args: Any, **kwargs: Any) -> None:
             original(self, *args, **kwargs)
-            if id(self.f_code) not in met:
-                note(self.f_code)
+            note(self.f_code)
 
         translator.__init__ = initialize
-    watch = _monitored if sys.version_info >= (3, 12) else _profiled
+    watch = _monitored if sys.version_info >= (3, 12) else profiled
     try:
-        with watch(note, met):
+        with watch(note):
             yield
     finally:
         os.close(fd)
 
 
-def _skip(*functions: Any) -> None:
-    """Have Dynamo leave functions alone that look on; it would compile them."""
+def leave_alone(*functions: Any) -> None:
+    """Have Dynamo leave functions alone that look on; it would compile them.
+
+    Args:
+        functions: in Python.
+    """
     with contextlib.suppress(Exception):
         skip_code = importlib.import_module("torch._C._dynamo.eval_frame").skip_code
         for function in functions:
@@ -155,12 +160,18 @@ def _skip(*functions: Any) -> None:
 
 
 @contextlib.contextmanager
-def _profiled(note: Callable[[types.CodeType], None], met: Mapping[int, types.CodeType]) -> Iterator[None]:
-    def profile(frame: types.FrameType, event: str, _: object) -> None:
-        if event == "call" and id(frame.f_code) not in met:
-            note(frame.f_code)
+def profiled(called: Callable[[types.CodeType], None]) -> Iterator[None]:
+    """Be told of each call of a function in Python.
 
-    _skip(note, profile)
+    Args:
+        called: gets its code object.
+    """
+
+    def profile(frame: types.FrameType, event: str, _: object) -> None:
+        if event == "call":
+            called(frame.f_code)
+
+    leave_alone(called, profile)
     threading.setprofile(profile)
     sys.setprofile(profile)
     try:
@@ -171,17 +182,16 @@ def _profiled(note: Callable[[types.CodeType], None], met: Mapping[int, types.Co
 
 
 @contextlib.contextmanager
-def _monitored(note: Callable[[types.CodeType], None], met: Mapping[int, types.CodeType]) -> Iterator[None]:
+def _monitored(note: Callable[[types.CodeType], None]) -> Iterator[None]:
     """Be told of each code object once: it costs next to nothing, where a profile is called for every call."""
     monitoring: Any = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
     tool, events = monitoring.PROFILER_ID, monitoring.events
 
     def start(code: types.CodeType, _: int) -> Any:
-        if id(code) not in met:
-            note(code)
+        note(code)
         return monitoring.DISABLE
 
-    _skip(note, start)
+    leave_alone(note, start)
     monitoring.use_tool_id(tool, "pt2bugs")
     monitoring.register_callback(tool, events.PY_START, start)
     monitoring.set_events(tool, events.PY_START)

@@ -16,7 +16,6 @@ import importlib
 import math
 import re
 import sys
-import threading
 import types
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -24,6 +23,7 @@ from typing import Any
 
 from pt2bugs.engine.check import SoftTimeout, import_file, seed
 from pt2bugs.engine.observe import type_name
+from pt2bugs.isolate.inside import leave_alone, profiled
 
 ROUNDS = (0, 1, 1)
 """Calls of a probe in one process: with the first values, with new ones, and again, when all is compiled."""
@@ -60,7 +60,7 @@ def run(request: Any) -> dict[str, Any]:
     timer = SoftTimeout(request["timeout_s"])
     timer.start()
     try:
-        with _profiled(own, calls) if backend else contextlib.nullcontext():
+        with _counted(own, calls) if backend else contextlib.nullcontext():
             for number in ROUNDS:
                 # While it compiles, the compiler runs graphs of its own.
                 calls["graphs"], compiled = 0, len(texts)
@@ -206,37 +206,24 @@ def _listen(texts: list[tuple[str, str]]) -> None:
             if isinstance(arguments[1], str):
                 texts.append((arguments[1], text))
 
-    _leave_alone(hear)
+    leave_alone(hear)
     sys.addaudithook(hear)
 
 
 @contextlib.contextmanager
-def _profiled(own: frozenset[types.CodeType], calls: Counter[str]) -> Iterator[None]:
+def _counted(own: frozenset[types.CodeType], calls: Counter[str]) -> Iterator[None]:
     """Count the calls that run the user's own code, or the code of a graph, as Python."""
     known = {id(code) for code in own}
 
-    def profile(frame: types.FrameType, event: str, _: object) -> None:
-        if event == "call":
-            # A compiled function has another code object of the same name.
-            if id(frame.f_code) in known:
-                calls["functions"] += 1
-            elif frame.f_code.co_filename.startswith(_GRAPH):
-                calls["graphs"] += 1
+    def called(code: types.CodeType) -> None:
+        # A compiled function has another code object of the same name.
+        if id(code) in known:
+            calls["functions"] += 1
+        elif code.co_filename.startswith(_GRAPH):
+            calls["graphs"] += 1
 
-    _leave_alone(profile)
-    threading.setprofile(profile)
-    sys.setprofile(profile)
-    try:
+    with profiled(called):
         yield
-    finally:
-        sys.setprofile(None)
-        threading.setprofile(None)
-
-
-def _leave_alone(function: types.FunctionType | Callable[..., Any]) -> None:
-    """Have Dynamo not compile a function that looks on."""
-    with contextlib.suppress(Exception):
-        importlib.import_module("torch._C._dynamo.eval_frame").skip_code(function.__code__)
 
 
 def _counts(

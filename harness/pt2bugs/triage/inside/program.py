@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import sys
 import traceback
 import unittest
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.engine.call import tell
-from pt2bugs.engine.check import SoftTimeout, import_file, remember_originals, seed
+from pt2bugs.engine.check import import_file, seed
 from pt2bugs.engine.messages import CallRequest, CheckReport
-from pt2bugs.engine.observe import observe_exception, render
-from pt2bugs.engine.program import left_well, run_as_main
+from pt2bugs.engine.observe import render
+from pt2bugs.engine.program import kept_stdout, observe_program, run_as_main
 from pt2bugs.triage.inside.network import leave_network
 from pt2bugs.triage.inside.redirect import NONE, Entries, HandledExceptions, install
 from pt2bugs.triage.inside.redirect import __file__ as redirect_file
 
 FUNCTION = "pt2bugs.triage.inside.program:run"
 """The function that a request of kind ``call`` names."""
-STDOUT_LIMIT = 100_000
-"""Characters of the standard output that are reported, where that is wanted."""
 
 
 class RedirectedRequest(CallRequest):
@@ -87,42 +84,25 @@ def run(request: RedirectedRequest) -> RedirectedReport:
     entries = Entries(path, lambda kind: tell(f"entered-{kind}", True))
     seed(request["device"], request["threads"])
     install(redirect, entries)
-    originals = remember_originals()
     handled = HandledExceptions(path) if redirect.get("backend") == NONE else None
-    timer = SoftTimeout(request["timeout_s"])
-    failure: BaseException | None = None
+
+    def body() -> None:
+        if request["unit_test"]:
+            _run_unit_tests(path)
+            return
+        with handled or contextlib.nullcontext():
+            run_as_main(path, request["argv"], request["beside"])
+
     with kept_stdout(wanted=request["stdout"]) as printed:
-        try:
-            try:
-                timer.start()
-                if not is_allowed:
-                    raise _NetworkError
-                if request["unit_test"]:
-                    _run_unit_tests(path)
-                else:
-                    if handled is not None:
-                        handled.start()
-                    run_as_main(path, request["argv"], request["beside"])
-            finally:
-                timer.stop()
-                if handled is not None:
-                    handled.stop()
-        except BaseException as error:
-            failure = error
-        originals.stop_tracing()
-        originals.restore()
-    if failure is None or left_well(failure):
-        seen, failure = Observation(Outcome.PASS), None
-    elif isinstance(failure, _NetworkError):
-        seen = Observation(Outcome.ERROR, message="the system does not let its network be taken away")
-    else:
-        seen = observe_exception(failure, path)
-        if seen.outcome is Outcome.TIMEOUT:
-            seen.error_type, seen.message = "", f"still running after its timeout of {request['timeout_s']:g} s"
+        if is_allowed:
+            seen, failure = observe_program(path, request["timeout_s"], body)
+        else:
+            message = "the system does not let its network be taken away"
+            seen, failure = Observation(Outcome.ERROR, message=message), None
     lines = _own_lines(failure, path)
     report: RedirectedReport = {
         "observation": seen.as_dict(),
-        "text": render(_from_the_program_on(failure, path), redirect_file) if failure is not None else "",
+        "text": render(failure, redirect_file) if failure is not None else "",
         "entered": entries.kinds,
         "backends": entries.backends,
         "own_backend": entries.own,
@@ -138,10 +118,6 @@ def run(request: RedirectedRequest) -> RedirectedReport:
         **_counts(),
     }
     return report
-
-
-class _NetworkError(Exception):
-    """The network cannot be taken away."""
 
 
 def _run_unit_tests(path: str) -> None:
@@ -166,41 +142,6 @@ def _provide_expecttest() -> None:
         stand_in: Any = ModuleType("expecttest")
         stand_in.TestCase, stand_in.ACCEPT = unittest.TestCase, False
         sys.modules["expecttest"] = stand_in
-
-
-@contextlib.contextmanager
-def kept_stdout(*, wanted: bool) -> Iterator[list[str]]:
-    """Keep what is printed on standard output, by Python or by C, apart from the rest; bounded.
-
-    Args:
-        wanted: Whether it is kept at all.
-    """
-    printed: list[str] = []
-    if not wanted:
-        yield printed
-        return
-    name = "stdout.txt"
-    file = os.open(name, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-    before = os.dup(1)
-    os.dup2(file, 1)
-    try:
-        yield printed
-    finally:
-        with contextlib.suppress(Exception):
-            sys.stdout.flush()
-            ctypes.CDLL(None).fflush(None)
-        os.dup2(before, 1)
-        os.lseek(file, 0, os.SEEK_SET)
-        printed.append(os.read(file, STDOUT_LIMIT).decode("utf-8", "backslashreplace"))
-        os.close(file)
-
-
-def _from_the_program_on(failure: BaseException, path: str) -> BaseException:
-    """Return the exception with a traceback that begins in the program, as a reader of it knows it."""
-    tb = failure.__traceback__
-    while tb is not None and tb.tb_frame.f_code.co_filename != path:
-        tb = tb.tb_next
-    return failure.with_traceback(tb) if tb is not None else failure
 
 
 def _own_lines(failure: BaseException | None, path: str) -> list[int]:

@@ -561,10 +561,10 @@ class HandledExceptions:
         self._path = path
         self.seen: list[list[str]] = []
 
-    def start(self) -> None:
+    def __enter__(self) -> None:
         sys.settrace(self._trace)
 
-    def stop(self) -> None:
+    def __exit__(self, *_: object) -> None:
         sys.settrace(None)
 
     def _trace(self, frame: Any, event: str, argument: Any) -> Any:

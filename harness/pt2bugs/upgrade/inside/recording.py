@@ -16,15 +16,12 @@ import traceback
 from collections.abc import Sequence
 from typing import Any
 
-from pt2bugs.case.observation import Observation
-from pt2bugs.case.vocabulary import Outcome
-from pt2bugs.engine.check import SoftTimeout, remember_originals, seed
+from pt2bugs.engine.check import seed
 from pt2bugs.engine.counts import COUNTS
 from pt2bugs.engine.messages import CallRequest, CheckReport
-from pt2bugs.engine.observe import in_one_line, observe_exception, render
-from pt2bugs.engine.program import left_well, run_as_main
+from pt2bugs.engine.observe import in_one_line, render
+from pt2bugs.engine.program import kept_stdout, observe_program, run_as_main
 from pt2bugs.isolate.inside import FileSwap, swapped, traced
-from pt2bugs.triage.inside.program import kept_stdout
 from pt2bugs.triage.inside.redirect import Entries, install
 from pt2bugs.upgrade.inside.comparison import Comparison
 from pt2bugs.upgrade.inside.graphs import Capture, described
@@ -129,25 +126,16 @@ def run(request: RecordedRequest) -> RecordedReport:
 
 def _run(request: RecordedRequest, record: Record, folder: str, unswapped: list[tuple[str, int]]) -> RecordedReport:
     path = request["path"]
-    originals = remember_originals()
     COUNTS.watch()
     before = COUNTS.now()
-    timer = SoftTimeout(request["timeout_s"])
-    failure: BaseException | None = None
     tracing = traced(request["trace"], folder) if request["trace"] else contextlib.nullcontext()
-    with kept_stdout(wanted=True) as printed:
-        try:
-            try:
-                timer.start()
-                with tracing:
-                    run_as_main(path, request["argv"])
-            finally:
-                timer.stop()
-        except BaseException as error:
-            failure = error
-        originals.stop_tracing()
-        originals.restore()
-    seen, failure = _observed(failure, path, request["timeout_s"])
+
+    def body() -> None:
+        with tracing:
+            run_as_main(path, request["argv"])
+
+    with kept_stdout() as printed:
+        seen, failure = observe_program(path, request["timeout_s"], body)
     with contextlib.suppress(RuntimeError):
         seen.graphs, seen.breaks, seen.kernels, seen.fallbacks = COUNTS.now().since(before)
     record.add("breaks", breaks=_breaks())
@@ -164,15 +152,6 @@ def _run(request: RecordedRequest, record: Record, folder: str, unswapped: list[
         "lines": [line for frame, line in walked if frame.f_code.co_filename == path],
         "unswapped": unswapped,
     }
-
-
-def _observed(failure: BaseException | None, path: str, timeout_s: float) -> tuple[Observation, BaseException | None]:
-    if failure is None or left_well(failure):
-        return Observation(Outcome.PASS), None
-    seen = observe_exception(failure, path)
-    if seen.outcome is Outcome.TIMEOUT:
-        seen.error_type, seen.message = "", f"still running after its timeout of {timeout_s:g} s"
-    return seen, failure
 
 
 def _breaks() -> list[list[Any]]:
