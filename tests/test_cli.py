@@ -15,8 +15,8 @@ import pt2bugs
 import pytest
 from fake_torch import build_wheels, serve_index
 from pt2bugs.case.header import parse_case
-from pt2bugs.cli import COMMANDS, command_parser, main, overview
-from pt2bugs.commands.console import COUNTED
+from pt2bugs.case.vocabulary import COUNTED
+from pt2bugs.cli import COMMANDS, command_parser, main, overview, short_overview
 from pt2bugs.errors import install_command
 from pt2bugs.results.folder import Results
 from seeded import write_case, write_journal
@@ -284,6 +284,21 @@ def test_the_overview_fits_and_names_every_command(columns: int) -> None:
     assert max(map(len, text.splitlines())) <= columns
     for command in COMMANDS:
         assert len(re.findall(rf"^  {command} ", text, re.MULTILINE)) == 1
+
+
+def test_the_short_overview_is_a_screen_that_names_every_command() -> None:
+    text = short_overview(80)
+    assert len(text.splitlines()) <= 24
+    assert max(map(len, text.splitlines())) <= 80
+    assert [command for command in COMMANDS if not re.search(rf"\b{command}\b", text)] == []
+
+
+@pytest.mark.parametrize(("words", "is_short"), [([], True), (["-h"], True), (["--help"], False), (["help"], False)])
+def test_which_overview(words: list[str], is_short: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(words)
+    printed = "".join(capsys.readouterr())
+    assert ("All commands:" in printed) is is_short
 
 
 @pytest.mark.parametrize("command", COMMANDS)

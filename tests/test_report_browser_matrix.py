@@ -192,3 +192,9 @@ def test_the_newest_release_is_in_sight_on_a_phone(visit: Open) -> None:
     box = js(browser, "document.querySelector('#matrix thead .newest').getBoundingClientRect().right")
     assert box <= 390
     assert js(browser, "document.querySelector('#matrix thead .newest').textContent") == RELEASES[-1]
+
+
+@pytest.mark.parametrize("width", [390, 768, 1024, 1400])
+def test_the_matrix_begins_within_the_first_screen(visit: Open, width: int) -> None:
+    browser = visit("index.html", width)
+    assert js(browser, "document.querySelector('#matrix tbody').getBoundingClientRect().top") < 900

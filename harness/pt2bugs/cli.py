@@ -70,6 +70,9 @@ GROUPS = {
 }
 """How the overview orders the commands."""
 
+ASKED = ("compare", "upgrade", "match", "bisect", "triage", "backend", "run", "new")
+"""What most users come for; the short overview explains these."""
+
 MEASURING = ("run", "bisect", "compare", "backend")
 """Commands that write the journal while they go."""
 
@@ -198,7 +201,8 @@ def _parse(argv: Sequence[str]) -> tuple[ModuleType, argparse.Namespace]:
     if command == "help" and rest:
         command, rest = rest[0], ["--help"]
     if command in ("-h", "--help", "help", ""):
-        print(overview(shutil.get_terminal_size().columns), file=sys.stdout if command else sys.stderr)
+        about = overview if command in ("--help", "help") else short_overview
+        print(about(shutil.get_terminal_size().columns), file=sys.stdout if command else sys.stderr)
         raise SystemExit(OK if command else USAGE)
     if command in ("-V", "--version"):
         print(f"pt2bugs {__version__}")
@@ -315,21 +319,40 @@ def _clause(help_: str, width: int) -> str:
     return clause if len(clause) <= width else textwrap.shorten(clause, width, placeholder="...")
 
 
+def short_overview(width: int) -> str:
+    """Return what fits a screen: the commands that are asked for most, and the names of all.
+
+    Args:
+        width: columns of the terminal.
+    """
+    lines = [*_opening(width), "", *_explained(ASKED, width), "", "All commands:"]
+    for title, names in GROUPS.items():
+        lines += textwrap.wrap(f"{title}: {', '.join(names)}", width, initial_indent="  ", subsequent_indent="    ")
+    more = "pt2bugs COMMAND -h is a screen about a command; pt2bugs --help explains all of them."
+    return "\n".join([*lines, "", *textwrap.wrap(more, width)])
+
+
+def _opening(width: int) -> list[str]:
+    about = "Documented PyTorch 2 compiler bugs, measured per torch release and device."
+    return ["usage: pt2bugs COMMAND ...", "", *textwrap.wrap(about, width)]
+
+
+def _explained(names: Iterable[str], width: int) -> Iterator[str]:
+    for name in names:
+        yield from textwrap.wrap(
+            COMMANDS[name], width, initial_indent=f"  {name:8}  ", subsequent_indent=" " * 12, break_on_hyphens=False
+        )
+
+
 def overview(width: int) -> str:
     """Return every command by what it is for.
 
     Args:
         width: columns of the terminal.
     """
-    known = {name for names in GROUPS.values() for name in names}
-    groups = {**GROUPS, "More": tuple(name for name in COMMANDS if name not in known)}
-    lines = ["usage: pt2bugs COMMAND ...", ""]
-    lines += textwrap.wrap("Documented PyTorch 2 compiler bugs, measured per torch release and device.", width)
-    for title, names in groups.items():
-        there = [name for name in names if name in COMMANDS]
-        lines += ["", f"{title}:"] if there else []
-        for name in there:
-            lines += textwrap.wrap(COMMANDS[name], width, initial_indent=f"  {name:8}  ", subsequent_indent=" " * 12)
+    lines = _opening(width)
+    for title, names in GROUPS.items():
+        lines += ["", f"{title}:", *_explained(names, width)]
     lines += ["", *textwrap.wrap("pt2bugs COMMAND --help has the options and examples of a command.", width)]
     shells = f"pt2bugs --print-completion {'|'.join(SHELLS)} makes a shell complete commands, case ids and releases."
     codes = "Exit codes: 0 all as expected, 1 something is not, 2 bad usage or input, 3 nothing selected."

@@ -66,6 +66,9 @@ TORCH_BACKENDS = ("eager", "aot_eager", "aot_autograd_nop", "aot_eager_decomp_pa
 PARAMETERS = ("device", "backend")
 """What a check may take."""
 
+COUNTED = "a case documents one bug with its checks; a cell is a check in one environment, on one device and backend"
+"""Ties the words together where two of them are counted."""
+
 
 class Outcome(str, Enum):
     """The outcome of a cell."""

@@ -19,6 +19,7 @@ from pt2bugs.bisect.bisection import BisectedCheck, Bisection
 from pt2bugs.case.cells import Cell
 from pt2bugs.case.expectation import apart_from
 from pt2bugs.case.model import Case
+from pt2bugs.case.vocabulary import COUNTED
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say, warn
 from pt2bugs.commands.machines import machines
@@ -309,7 +310,7 @@ def render(options: Options, bisection: Bisection) -> int:
     if cost.visited:
         say(
             f"{cost.cells} cells in {len(cost.visited)} environments, {cost.installed} of them installed now; "
-            f"the checks one by one would have asked for {cost.alone} environments: {saved} saved"
+            f"the checks one by one would have asked for {cost.alone} environments: {saved} saved ({COUNTED})"
         )
     elif not options.offline:
         say("answered by the journal, nothing was run")

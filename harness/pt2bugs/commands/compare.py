@@ -16,6 +16,7 @@ from pt2bugs.bisect.compare import UNSURE_SHARE, Change, Comparison, Difference,
 from pt2bugs.case.cells import Cell
 from pt2bugs.case.model import Case
 from pt2bugs.case.selectors import with_text
+from pt2bugs.case.vocabulary import COUNTED
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say, warn
 from pt2bugs.commands.machines import machines
@@ -326,6 +327,7 @@ def render(options: Options, comparisons: Sequence[Comparison], *, failed: bool)
     else:
         print("\n\n".join("\n".join(_text(comparison, options)) for comparison in comparisons))
     _tell_accepted(options, comparisons)
+    say(fit(f"{len(comparisons[0].differences)} checks ({COUNTED})"))
     for comparison in comparisons:
         say(f"{comparison.title}: {comparison.counts}")
         if comparison.is_unanswered:

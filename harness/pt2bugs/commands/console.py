@@ -17,9 +17,6 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any, TextIO
 
-COUNTED = "a case documents one bug with its checks; a cell is a check in one environment, on one device and backend"
-"""Ties the words together where a command counts two of them."""
-
 _STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """Control characters, but for tabs and ends of lines."""
 

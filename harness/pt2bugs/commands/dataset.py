@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import MISSING, dataclass
 from pathlib import Path
 
+from pt2bugs.case.vocabulary import COUNTED
 from pt2bugs.commands import OK
-from pt2bugs.commands.console import COUNTED, print_json, say
+from pt2bugs.commands.console import print_json, say
 from pt2bugs.commands.options import LinesOptions, folder, option
 from pt2bugs.commands.selection import SelectedResults, select_results
 from pt2bugs.errors import InputError

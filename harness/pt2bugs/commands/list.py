@@ -10,9 +10,9 @@ from pathlib import Path
 
 from pt2bugs.case.model import Case
 from pt2bugs.case.selectors import with_text
-from pt2bugs.case.vocabulary import Verdict
+from pt2bugs.case.vocabulary import COUNTED, Verdict
 from pt2bugs.commands import OK
-from pt2bugs.commands.console import COUNTED, fit, print_json, say
+from pt2bugs.commands.console import fit, print_json, say
 from pt2bugs.commands.options import ResultsOptions, SelectionOptions, option
 from pt2bugs.commands.selection import cases_on, select_cases
 from pt2bugs.errors import NothingSelected

@@ -6,8 +6,9 @@ from dataclasses import MISSING, dataclass
 from pathlib import Path
 
 from pt2bugs.backends.measured import measured_backends
+from pt2bugs.case.vocabulary import COUNTED
 from pt2bugs.commands import OK
-from pt2bugs.commands.console import COUNTED, print_json, say, warn
+from pt2bugs.commands.console import print_json, say, warn
 from pt2bugs.commands.options import ShownOptions, folder, option
 from pt2bugs.commands.selection import SelectedResults, results_of, select_results
 from pt2bugs.isolate import fixes

@@ -13,7 +13,7 @@ from pt2bugs.bisect.search import Search, choose, takes_part
 from pt2bugs.case.cells import Cell, CellName
 from pt2bugs.case.model import Case
 from pt2bugs.case.observation import telling_line
-from pt2bugs.case.vocabulary import EXPECTED, FAILURES, Outcome, Verdict
+from pt2bugs.case.vocabulary import COUNTED, EXPECTED, FAILURES, Outcome, Verdict
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say, warn
 from pt2bugs.commands.cost import render_cost
@@ -142,8 +142,10 @@ def plan(options: Options) -> Planned:
     planned = Planned(matrix, meant, work, results, newest)
     to_run = sum(len(part.cells) for part in work)
     say(
-        f"{planned.cells} cells in {len(meant)} environments: {planned.cells - to_run} answered by the journal, "
-        f"{to_run} to run"
+        fit(
+            f"{planned.cells} cells in {len(meant)} environments: {planned.cells - to_run} answered by the journal, "
+            f"{to_run} to run ({COUNTED})"
+        )
     )
     return planned
 

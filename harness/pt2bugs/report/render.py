@@ -23,6 +23,7 @@ from pt2bugs.backends.answers import Group
 from pt2bugs.backends.references import REFERENCES
 from pt2bugs.backends.spec import known_backends
 from pt2bugs.case.observation import telling_line
+from pt2bugs.case.vocabulary import COUNTED
 from pt2bugs.files import write_bytes
 from pt2bugs.report.charts import changes_chart, chart_parts, lengths_chart, open_chart
 from pt2bugs.report.downloads import FILES, data_files, feed
@@ -93,6 +94,7 @@ def _environment() -> jinja2.Environment:
     }
     environment.globals |= {
         "mark": MARK,
+        "counted": COUNTED,
         "version": __version__,
         "styles": STYLES,
         "letters": OUTCOME_LETTERS,

@@ -161,12 +161,19 @@ for (const kind of ["mouseover", "focusin"]) {
   });
 }
 
-// On a phone the choices are folded away, unless one of them is in use.
+// The legend is folded away but on a wide screen; on a phone the choices are, too, unless one of them is in use.
+function foldWhere(part, query) {
+  const isNarrow = matchMedia(query);
+  const fold = () => { part.open = !isNarrow.matches; };
+  isNarrow.addEventListener("change", fold);
+  fold();
+}
 const choices = form.querySelector("details.more");
-const isNarrow = matchMedia("(max-width: 640px)");
-const chosen = [...new URLSearchParams(location.search).keys()].some((name) => name !== "q");
-choices.open = !isNarrow.matches || chosen;
-isNarrow.addEventListener("change", () => { choices.open = !isNarrow.matches; });
+foldWhere(choices, "(max-width: 640px)");
+foldWhere(document.querySelector("details.meanings"), "(max-width: 70rem)");
+if ([...new URLSearchParams(location.search).keys()].some((name) => name !== "q")) choices.open = true;
+
+document.getElementById("sums").hidden = true; // those of the shown checks stand below the filters
 
 form.hidden = false;
 makeCurrent(current);
