@@ -233,7 +233,7 @@ def test_a_cell_that_gives_no_answer_is_not_gone(cell: Cell) -> None:
     (other,) = base.differences(known, {cell.key: line(cell, Outcome.WRONG, error_type="AssertionError")}, today)
     assert other.change is base.Change.DIFFERENT
     cases = {"one": replace(cell.case, path=Path("a,b.py"))}
-    warning, error = baseline_annotations([gone, other], cases).splitlines()
+    warning, error = baseline_annotations([gone, other], cases, Path.cwd()).splitlines()
     assert warning.startswith("::warning file=a%2Cb.py,")
     assert error.startswith(f"::error file=a%2Cb.py,line={cell.check.line},title=different%3A one")
 

@@ -408,7 +408,7 @@ def triage(
         cases=[Path(folder)] if folder is not None else [],
     )
     program = verb.select(options)
-    settings = verb.plan(options, program, verb.Interpreters(options))
+    settings = verb.plan(options, program, verb.select_targets(options))
     answer = verb.measure(program, settings).as_json()
     minimal = answer["minimized"]["path"]
     return TriageResult(

@@ -504,12 +504,12 @@ def _show_differences(
     """Print what differs from the baseline in the form asked for, and say how much it is."""
     name, text = options.baseline, ""
     cases = {answer.cell.case.id: answer.cell.case for answer in answers}
+    root = Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
     if options.diff == "markdown":
         text = baseline_summary(differences, cases) if differences else f"Nothing differs from `{name}`."
     elif options.diff == "annotations":
-        text = baseline_annotations(differences, cases)
+        text = baseline_annotations(differences, cases, root)
     elif options.diff == "sarif" and name is not None:
-        root = Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
         text = json.dumps(baseline_sarif(differences, cases, name, root), indent=2)
     elif differences:
         text = f"\nagainst {name} ({len(differences)})\n{base.as_text(differences)}"

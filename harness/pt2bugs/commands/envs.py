@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pt2bugs.commands import OK
 from pt2bugs.commands.console import print_json, say
 from pt2bugs.commands.options import EnvironmentOptions, option
 from pt2bugs.commands.selection import open_store, releases_for, targets_for
-from pt2bugs.envs.environment import Environment
+from pt2bugs.envs.environment import Environment, Key
 from pt2bugs.envs.size import format_size
 from pt2bugs.envs.store import Store
 from pt2bugs.errors import InputError
@@ -37,49 +37,90 @@ class Options(EnvironmentOptions):
 
 
 def run(options: Options) -> int:
-    """Do what the action says: each is a query and its rendering. Return the exit code."""
+    """List: query, render. Create: plan, make, render each. Collect: query, remove, render. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
     store = open_store(options)
     if options.action == "create":
-        return create(options, store)
+        return render_made(make(store, plan(options)))
     if options.action == "gc":
-        return collect(options, store)
+        return render_removable(store, store.to_remove(store.budget)) if options.dry_run else collect(store)
     return render(options, store, store.sizes())
 
 
-def create(options: Options, store: Store) -> int:
-    """Make the environments of the releases asked for, and print where they are. Return the exit code.
+# --- create --------------------------------------------------------------------------------------------
+
+
+def plan(options: Options) -> list[Key]:
+    """Return the environments of the releases asked for.
 
     Args:
-        store: the environments.
+        options: of the command.
 
     Raises:
         InputError: no release is named.
-        EnvironmentFailure: an environment cannot be made.
     """
     if not options.torch:
         raise InputError("envs create: say which releases with --torch")
-    targets = targets_for(options, releases_for(options, options.torch))
-    for target in targets:
-        print(store.create(target.key, say, [planned.key for planned in targets]).path, flush=True)
+    return [target.key for target in targets_for(options, releases_for(options, options.torch))]
+
+
+def make(store: Store, keys: Sequence[Key]) -> Iterator[Environment]:
+    """Make environments; yield each when it is there.
+
+    Args:
+        store: of the environments.
+        keys: those that are wanted.
+
+    Raises:
+        EnvironmentFailure: one cannot be made.
+    """
+    for key in keys:
+        yield store.create(key, say, keys)
+
+
+def render_made(environments: Iterable[Environment]) -> int:
+    """Print where environments are. Return the exit code.
+
+    Args:
+        environments: as they are made.
+    """
+    for environment in environments:
+        print(environment.path, flush=True)
     return OK
 
 
-def collect(options: Options, store: Store) -> int:
-    """Remove what is over the budget, or print what would go. Return the exit code.
+# --- gc ------------------------------------------------------------------------------------------------
+
+
+def collect(store: Store) -> int:
+    """Remove what is over the budget, and say how much is left. Return the exit code.
 
     Args:
-        store: the environments.
+        store: of the environments.
     """
-    if options.dry_run:
-        removable = store.to_remove(store.budget)
-        for environment, freed in removable:
-            print(f"{environment.key!s:40}  frees {format_size(freed):>9}  {environment.path}")
-        left = store.total() - sum(freed for _, freed in removable)
-        say(f"{len(removable)} environments would go; {format_size(left)} would be left of {format_size(store.budget)}")
-        return OK
     removed = store.collect(store.budget, log=say)
     say(f"removed {len(removed)} environments; {format_size(store.total())} left")
     return OK
+
+
+def render_removable(store: Store, removable: Sequence[tuple[Environment, int]]) -> int:
+    """Print what would be removed. Return the exit code.
+
+    Args:
+        store: of the environments.
+        removable: each with the bytes that it frees.
+    """
+    for environment, freed in removable:
+        print(f"{environment.key!s:40}  frees {format_size(freed):>9}  {environment.path}")
+    left = store.total() - sum(freed for _, freed in removable)
+    say(f"{len(removable)} environments would go; {format_size(left)} would be left of {format_size(store.budget)}")
+    return OK
+
+
+# --- list ----------------------------------------------------------------------------------------------
 
 
 def render(options: Options, store: Store, sizes: Sequence[tuple[Environment, int, int]]) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say
 from pt2bugs.commands.options import ProgramOptions, option
 from pt2bugs.commands.program import Interpreters, select_known, select_program
+from pt2bugs.commands.selection import Environments
 from pt2bugs.upgrade.exposure import EXECUTED, Exposure, exposure_of
 
 EXAMPLES = (
@@ -38,7 +38,8 @@ def run(options: Options) -> int:
     """
     program = select_program(options)
     known = select_known(options)
-    with contextlib.closing(Interpreters(options)) as interpreters:
+    with Environments(options) as environments:
+        interpreters = Interpreters(options, environments)
         python = interpreters.named(options.python_exe) if options.python_exe else interpreters.of(options.torch)
         exposure = exposure_of(program, python, known, interpreters, say)
     render(options, exposure)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import Any
@@ -13,21 +12,22 @@ from packaging.version import Version
 
 from pt2bugs.case.cells import cells_of
 from pt2bugs.case.corpus import corpus_roots
+from pt2bugs.case.model import Case
 from pt2bugs.case.selectors import cases_named
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import say, warn
 from pt2bugs.commands.options import EnvironmentOptions, ResultsOptions, file, option
-from pt2bugs.commands.selection import environments, load_corpus, package_sources
+from pt2bugs.commands.selection import Environments, load_corpus
 from pt2bugs.engine.folders import cache_home
-from pt2bugs.envs.releases import known_releases, one_release
 from pt2bugs.errors import InputError
 from pt2bugs.files import write_text
 from pt2bugs.isolate import fixes
 from pt2bugs.isolate.isolation import Isolation, Isolator
 from pt2bugs.isolate.question import Question, check_of, neighbours_of
-from pt2bugs.isolate.trials import Release
+from pt2bugs.isolate.trials import Check, opened
 from pt2bugs.isolate.units import Wheels
 from pt2bugs.results.folder import open_results, results_folder
+from pt2bugs.results.history import Histories
 
 EXAMPLES = (
     ("pt2bugs hotfix pytorch_183771 --torch 2.12.1 -o fix.patch", "the proved fix, proved again on that release"),
@@ -46,13 +46,36 @@ class Options(ResultsOptions, EnvironmentOptions):
 
 
 def run(options: Options) -> int:
-    """Prove the known fix on the release, and print it as a patch. Return the exit code.
+    """Select, plan, measure, render. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
+    with Environments(options) as environments:
+        selected = select(options)
+        release = environments.release(options.torch)
+        known, question = plan(selected, release)
+        measure(environments, question, _units(known, release), neighbours_of(question, *selected.context))
+    return render(options, question.result)
+
+
+@dataclass(frozen=True)
+class Selected:
+    """The case and its proved fixes; `context` is the corpus, with what the journal says of it."""
+
+    case: Case
+    proved: Sequence[Mapping[str, Any]]
+    context: tuple[Sequence[Case], Histories]
+
+
+def select(options: Options) -> Selected:
+    """Return the case and its proved fixes.
 
     Args:
         options: of the command.
 
     Raises:
-        InputError: the case has no proved fix, or the release needs none.
+        InputError: the word does not mean one case, or it has no proved fix.
     """
     corpus = load_corpus(corpus_roots(()))
     cases = cases_named(options.case, corpus)
@@ -64,30 +87,46 @@ def run(options: Options) -> int:
     ]
     if not proved:
         raise InputError(f"{case.id}: has no proved fix in {folder / fixes.FOLDER}: see `pt2bugs isolate {case.id}`")
-    release = str(one_release(options.torch, known_releases(package_sources(options), warn)))
-    known = max(proved, key=lambda fix: (fix["bad"] == release, Version(fix["good"])))
+    return Selected(case, proved, (corpus, open_results(options.results).load(corpus, warn, options.python)))
+
+
+def plan(selected: Selected, release: str) -> tuple[Mapping[str, Any], Question]:
+    """Return the fix to try, the one proved on that release or the newest, and the question whether it does there.
+
+    Args:
+        selected: the case and its proved fixes.
+        release: to stay on.
+
+    Raises:
+        InputError: the release needs no fix.
+    """
+    case = selected.case
+    known = max(selected.proved, key=lambda fix: (fix["bad"] == release, Version(fix["good"])))
     if Version(release) >= Version(known["good"]):
         raise InputError(f"torch {release} needs no hotfix: {case.id} is fixed in {known['good']}")
     cell = next(
         cell for cell in cells_of(case, (known["device"],), (known["backend"],)) if cell.check.name == known["check"]
     )
-    result = Isolation(*cell.key, release, known["good"], "fixed")
-    question = Question(result, check_of(cell), case)
-    histories = open_results(options.results).load(corpus, warn, options.python)
-    with environments(options, question.pair) as pair, contextlib.ExitStack() as stack:
-        sides = [Release(environment, cache_home() / "isolate") for environment in pair]
-        for side in sides:
-            stack.callback(side.close)
+    return known, Question(Isolation(*cell.key, release, known["good"], "fixed"), check_of(cell), case)
+
+
+def measure(
+    environments: Environments, question: Question, units: Sequence[Mapping[str, Any]], neighbours: Sequence[Check]
+) -> None:
+    """Prove the fix on the release; the answer is the result of the question.
+
+    Args:
+        environments: make the two releases.
+        question: what is asked.
+        units: of the fix.
+        neighbours: checks that must stay green.
+    """
+    with opened(environments.of(*question.pair), cache_home() / "isolate") as (bad, good):
+        wheels = Wheels(bad.environment.torch, good.environment.torch)
         isolator = Isolator(
-            result, question.check, sides[0], sides[1], Wheels(sides[0].environment.torch, sides[1].environment.torch),
-            budget_s=0.0, neighbours=neighbours_of(question, corpus, histories), say=say,
-        )  # fmt: skip
-        isolator.prove(_units(known, release), question.is_documented)
-    if result.evidence != "proved":
-        say(f"pt2bugs: no hotfix of {case.id} for torch {release}: {result.reason}")
-        return UNEXPECTED
-    _hand_out(options, result)
-    return OK
+            question.result, question.check, bad, good, wheels, budget_s=0.0, neighbours=neighbours, say=say
+        )
+        isolator.prove(units, question.is_documented)
 
 
 def _units(known: Mapping[str, Any], release: str) -> list[dict[str, Any]]:
@@ -96,7 +135,16 @@ def _units(known: Mapping[str, Any], release: str) -> list[dict[str, Any]]:
     return units if known["bad"] == release else [{**unit, "hunks": None} for unit in units]
 
 
-def _hand_out(options: Options, result: Isolation) -> None:
+def render(options: Options, result: Isolation) -> int:
+    """Print the patch, or why there is none. Return the exit code.
+
+    Args:
+        options: of the command.
+        result: of the proof.
+    """
+    if result.evidence != "proved":
+        say(f"pt2bugs: no hotfix of {result.case} for torch {result.bad}: {result.reason}")
+        return UNEXPECTED
     if options.output is not None:
         write_text(options.output, result.patch)
     else:
@@ -113,3 +161,4 @@ def _hand_out(options: Options, result: Isolation) -> None:
         "  d=$(mktemp -d) && cp -r \"$(python -c 'import os, torch; print(os.path.dirname(torch.__file__))')\" $d "
         f"&& patch -d $d -p1 < {name} && PYTHONPATH=$d python SCRIPT"
     )
+    return OK

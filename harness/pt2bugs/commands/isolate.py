@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,13 +15,7 @@ from pt2bugs.case.model import Case
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import print_json, say, warn
 from pt2bugs.commands.options import EnvironmentOptions, ResultsOptions, SelectionOptions, count, file, option
-from pt2bugs.commands.selection import (
-    environments,
-    load_corpus,
-    package_sources,
-    select_cases,
-    select_cells,
-)
+from pt2bugs.commands.selection import Environments, load_corpus, package_sources, select_cases, select_cells
 from pt2bugs.engine.folders import cache_home
 from pt2bugs.envs.environment import Environment
 from pt2bugs.envs.releases import known_releases, one_release
@@ -31,8 +24,7 @@ from pt2bugs.files import write_text
 from pt2bugs.isolate import fixes
 from pt2bugs.isolate.isolation import Isolation, Isolator
 from pt2bugs.isolate.question import Question, check_of, neighbours_of, sides_of
-from pt2bugs.isolate.trials import Check
-from pt2bugs.isolate.trials import Release as Side
+from pt2bugs.isolate.trials import Check, Release, opened
 from pt2bugs.isolate.units import Wheels
 from pt2bugs.results.folder import open_results, results_folder
 from pt2bugs.results.history import Histories
@@ -226,15 +218,13 @@ def measure(options: Options, questions: Sequence[Question], selected: Selected)
         pairs.setdefault(question.pair, []).append(question)
     several = len(questions) > 1
     for pair, group in pairs.items():
-        with environments(options, pair) as (bad, good):
+        with Environments(options) as environments:
+            bad, good = environments.of(*pair)
             wheels: Wheels | None = None
 
             def isolate_all(some: Sequence[Question], bad: Environment = bad, good: Environment = good) -> None:
                 nonlocal wheels
-                with contextlib.ExitStack() as stack:
-                    sides = [Side(environment, cache_home() / "isolate") for environment in (bad, good)]
-                    for side in sides:
-                        stack.callback(side.close)
+                with opened((bad, good), cache_home() / "isolate") as sides:
                     wheels = wheels or Wheels(sides[0].environment.torch, sides[1].environment.torch)
                     for question in some:
                         _isolate(options, question, sides, wheels, selected, several=several)
@@ -250,7 +240,7 @@ def measure(options: Options, questions: Sequence[Question], selected: Selected)
 def _isolate(
     options: Options,
     question: Question,
-    sides: Sequence[Side],
+    sides: Sequence[Release],
     wheels: Wheels,
     selected: Selected,
     *,

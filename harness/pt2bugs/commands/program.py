@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
-
-from packaging.version import Version
 
 from pt2bugs.case.corpus import corpus_roots
 from pt2bugs.commands.console import say, warn
 from pt2bugs.commands.options import ProgramOptions
-from pt2bugs.commands.selection import load_corpus, open_store, package_sources
-from pt2bugs.envs.environment import Environment, Key, choose_python
+from pt2bugs.commands.selection import Environments, load_corpus
 from pt2bugs.envs.packages import package_word
-from pt2bugs.envs.releases import Release, known_releases, one_release
 from pt2bugs.errors import InputError
 from pt2bugs.results.folder import open_results, results_folder
 from pt2bugs.run.interpreter import Interpreter, named_interpreter, running_interpreter
@@ -52,19 +45,20 @@ def select_known(options: ProgramOptions) -> Known:
 
 
 class Interpreters:
-    """The interpreters of a program: environments with its packages, made when they are asked for, and kept in use."""
+    """The interpreters of a program: one that exists, or environments of releases with the packages of the program.
 
-    def __init__(self, options: ProgramOptions) -> None:
-        self._options = options
-        self._store = open_store(options)
-        self._stack = contextlib.ExitStack()
+    Closed by `Environments`, which keep them in use.
+    """
+
+    def __init__(self, options: ProgramOptions, environments: Environments) -> None:
+        self._environments = environments
         requirements = read_requirements(options.requirements) if options.requirements else []
         self._installs = tuple(package_word(text) for text in (*options.packages, *requirements))
 
-    @cached_property
-    def releases(self) -> list[Release]:
-        """The releases that there are."""
-        return known_releases(package_sources(self._options), warn)
+    @property
+    def has_packages(self) -> bool:
+        """True if the program needs packages of its own."""
+        return bool(self._installs)
 
     def named(self, path: Path) -> Interpreter:
         """Return an interpreter that exists.
@@ -76,22 +70,6 @@ class Interpreters:
             InputError: packages are to be installed there, or it has no torch.
         """
         return self._existing(named_interpreter(path))
-
-    @property
-    def has_packages(self) -> bool:
-        """True if the program needs packages of its own."""
-        return bool(self._installs)
-
-    def release(self, spec: str) -> str:
-        """Return the release that a word means.
-
-        Args:
-            spec: the word.
-
-        Raises:
-            ReleaseError: it means several, or none.
-        """
-        return str(one_release(spec, self.releases))
 
     def of(self, spec: str | None, *, alone: bool = False) -> Interpreter:
         """Return the interpreter of a release with the packages of the program; without one the running Python.
@@ -105,9 +83,9 @@ class Interpreters:
         """
         if spec is None:
             return self._existing(running_interpreter())
-        release = one_release(spec, self.releases)
-        environment = self._environment(release, () if alone else self._installs)
-        return Interpreter(str(release), environment.python)
+        release = self._environments.release(spec)
+        (environment,) = self._environments.of(release, installs=() if alone else self._installs)
+        return Interpreter(release, environment.python)
 
     def torch_of(self, release: str) -> Path:
         """Return the torch folder of a release, as its wheel has it.
@@ -118,9 +96,8 @@ class Interpreters:
         Raises:
             EnvironmentFailure: it cannot be had.
         """
-        known = next((known for known in self.releases if str(known) == release), None) or Release(Version(release), ())
-        environment = self._environment(known, ())
-        return Interpreter(release, environment.python).torch
+        (environment,) = self._environments.of(release)
+        return environment.torch
 
     def torch_at_hand(self, release: str) -> Path | None:
         """Return the torch folder of a release if an environment with it is there.
@@ -128,29 +105,14 @@ class Interpreters:
         Args:
             release: a public version.
         """
-        for environment in self._store.environments():
-            if environment.key.torch == release:
-                return Interpreter(release, environment.python).torch
-        return None
+        environment = self._environments.at_hand(release)
+        return environment.torch if environment is not None else None
 
     def _existing(self, target: Target) -> Interpreter:
         if self._installs:
             raise InputError("--with installs into an environment of its own: name its release")
         assert target.python is not None
         return Interpreter(target.key.torch, target.python.absolute())
-
-    def _environment(self, release: Release, installs: Sequence[tuple[str, str]]) -> Environment:
-        options = self._options
-        words = tuple(word for word, _ in installs)
-        python = choose_python(release, options.python)
-        key = Key(str(release), python, (*options.extra, *words), package_sources(options).name, tuple(installs))
-        environment = self._store.create(key, say)
-        self._stack.enter_context(self._store.using(environment))
-        return environment
-
-    def close(self) -> None:
-        """Let the environments go."""
-        self._stack.close()
 
 
 def read_requirements(path: Path) -> list[str]:

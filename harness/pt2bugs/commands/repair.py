@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,9 +12,8 @@ from pt2bugs.case.model import Case
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import print_json, say, warn
 from pt2bugs.commands.options import CorpusOptions, EnvironmentOptions, ResultsOptions, folder, option
-from pt2bugs.commands.selection import environments, load_corpus
+from pt2bugs.commands.selection import Environments, load_corpus
 from pt2bugs.engine.folders import cache_home
-from pt2bugs.envs.environment import Environment
 from pt2bugs.errors import InputError, NothingSelected
 from pt2bugs.isolate.isolation import Isolation
 from pt2bugs.isolate.question import Question, check_of, neighbours_of
@@ -23,7 +22,7 @@ from pt2bugs.repair.patch import read_patch
 from pt2bugs.repair.score import SOLVED, Score, Scorer
 from pt2bugs.repair.tasks import Task, task_named, tasks_of
 from pt2bugs.repair.workplace import check_is_empty, start
-from pt2bugs.results.folder import open_results, results_folder
+from pt2bugs.results.folder import Results, open_results, results_folder
 from pt2bugs.results.history import Histories
 
 EXAMPLES = (
@@ -55,23 +54,45 @@ class Options(CorpusOptions, ResultsOptions, EnvironmentOptions):
 
 
 def run(options: Options) -> int:
-    """Select, then do what the action says. Return the exit code.
+    """Select, plan, measure, render; listing selects and renders, a start makes the folder. Return the exit code.
 
     Args:
         options: of the command.
     """
-    corpus, tasks = select(options)
+    selected = select(options)
     if options.action == "list":
-        return render_list(options, tasks)
-    if options.task is None or options.folder is None:
-        raise InputError(f"repair {options.action}: takes a task and a folder")
-    task = task_named(options.task, tasks, corpus)
+        return render_list(options, selected.tasks)
+    task, place = plan(options, selected)
     if options.action == "start":
-        return make(options, task, options.folder, corpus)
-    return render(options, query(options, task, options.folder, corpus))
+        make(options, task, place, selected)
+        return render_start(task, place)
+    return render(options, measure(options, task, place, selected))
 
 
-def select(options: Options) -> tuple[list[Case], list[Task]]:
+# --- select --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Selected:
+    """The corpus, what the journal says of it, and the tasks."""
+
+    corpus: Sequence[Case]
+    results: Results
+    tasks: Sequence[Task]
+
+    def histories(self, options: Options) -> Histories:
+        """Return what the journal says of the corpus.
+
+        Args:
+            options: of the command.
+
+        Raises:
+            JournalError: it cannot be read.
+        """
+        return self.results.load(self.corpus, warn, options.python)
+
+
+def select(options: Options) -> Selected:
     """Return the corpus and the tasks.
 
     Args:
@@ -85,7 +106,25 @@ def select(options: Options) -> tuple[list[Case], list[Task]]:
     tasks = tasks_of(results, corpus)
     if not tasks:
         raise NothingSelected(f"{results}: no fix is proved there, so there is no task; see `pt2bugs isolate`")
-    return corpus, tasks
+    return Selected(corpus, open_results(options.results), tasks)
+
+
+def plan(options: Options, selected: Selected) -> tuple[Task, Path]:
+    """Return the task and the folder that are meant.
+
+    Args:
+        options: of the command.
+        selected: the tasks.
+
+    Raises:
+        InputError: one of them is not named, or there is no such task.
+    """
+    if options.task is None or options.folder is None:
+        raise InputError(f"repair {options.action}: takes a task and a folder")
+    return task_named(options.task, selected.tasks, selected.corpus), options.folder
+
+
+# --- list ----------------------------------------------------------------------------------------------
 
 
 def render_list(options: Options, tasks: Sequence[Task]) -> int:
@@ -106,32 +145,48 @@ def render_list(options: Options, tasks: Sequence[Task]) -> int:
     return OK
 
 
-def make(options: Options, task: Task, place: Path, corpus: Sequence[Case]) -> int:
-    """Make the folder of a task. Return the exit code.
+# --- start ---------------------------------------------------------------------------------------------
+
+
+def make(options: Options, task: Task, place: Path, selected: Selected) -> None:
+    """Make the folder of a task.
 
     Args:
         options: of the command.
-        task: which one.
+        task: the task.
         place: new or empty.
-        corpus: all cases.
+        selected: has what is shown.
+
+    Raises:
+        WorkplaceError: the folder is not empty.
+        InputError: the journal does not have what is to be shown.
+        EnvironmentFailure: the release of the task cannot be had.
     """
     check_is_empty(place)
-    shown = _shown(options, task, corpus)
-    with _environments(options) as environment_of:
-        environment = environment_of(task.bad)
+    shown = _shown(options, task, selected)
+    with Environments(options) as environments:
+        (environment,) = environments.of(task.bad)
         start(task, environment, environment.torch, place, cache_home() / "repair" / "libraries", shown)
+
+
+def render_start(task: Task, place: Path) -> int:
+    """Say what to do with the folder of a task. Return the exit code.
+
+    Args:
+        task: the task.
+        place: its folder.
+    """
     say(f"{place}/torch is torch {task.bad}, to be changed; `cd {place} && ./python program.py` runs the program")
     say(f"then: pt2bugs repair score {task.id} {place}")
     return OK
 
 
-def _shown(options: Options, task: Task, corpus: Sequence[Case]) -> str:
+def _shown(options: Options, task: Task, selected: Selected) -> str:
     if options.show == "issue":
         return f"{task.case.title}\n{task.case.issue}\n"
     if options.show == "program":
         return ""
-    histories = open_results(options.results).load(corpus, warn, options.python)
-    finding = histories.of(task.cell).findings.get(task.bad)
+    finding = selected.histories(options).of(task.cell).findings.get(task.bad)
     if finding is None:
         raise InputError(f"{task.id}: the journal has no line of torch {task.bad} that shows the failure")
     record = finding.record
@@ -140,32 +195,28 @@ def _shown(options: Options, task: Task, corpus: Sequence[Case]) -> str:
     return "\n".join([*lines, f"{record['error_type']}: {record['message']}\n"])
 
 
-def query(options: Options, task: Task, place: Path, corpus: Sequence[Case]) -> Score:
+# --- score ---------------------------------------------------------------------------------------------
+
+
+def measure(options: Options, task: Task, place: Path, selected: Selected) -> Score:
     """Return the score of what was done in a folder.
 
     Args:
         options: of the command.
-        task: which one.
+        task: the task.
         place: as `start` made it.
-        corpus: all cases.
+        selected: has the checks of other cases.
 
     Raises:
         WorkplaceError: it holds no patch that can be scored.
         ScoreError: the task cannot be scored here.
     """
-    histories = open_results(options.results).load(corpus, warn, options.python)
-    with _environments(options) as environment_of:
-        scorer = Scorer(task, environment_of, cache_home() / "repair", say)
+    neighbours = _neighbours(task, selected.corpus, selected.histories(options))
+    with Environments(options) as environments:
+        scorer = Scorer(task, lambda release: environments.of(release)[0], cache_home() / "repair", say)
         with contextlib.closing(scorer):
             patch = read_patch(place, scorer.torch)
-            return scorer.score(patch, _neighbours(task, corpus, histories))
-
-
-@contextlib.contextmanager
-def _environments(options: Options) -> Iterator[Callable[[str], Environment]]:
-    """Yield what gives the environment of a release, made if it is not there, and kept while in use."""
-    with contextlib.ExitStack() as stack:
-        yield lambda release: stack.enter_context(environments(options, [release]))[0]
+            return scorer.score(patch, neighbours)
 
 
 def _neighbours(task: Task, corpus: Sequence[Case], histories: Histories) -> list[Check]:

@@ -6,8 +6,10 @@ select_cases(options) -> select_cells(options, cases) -> plan_of(options, select
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -289,11 +291,12 @@ def _releases_among(specs: Sequence[str], lines: Mapping[CellKey, Record]) -> se
 
 def run_options(options: RunningOptions) -> RunOptions:
     """Return how cells are run."""
-    from pt2bugs.run.measurement import default_jobs
     from pt2bugs.run.plan import RunOptions
 
+    cores = len(os.sched_getaffinity(0))
     return RunOptions(
-        jobs=options.jobs or default_jobs(options.threads),
+        # One for each core, fewer where a cell has several threads.
+        jobs=options.jobs or max(1, cores // options.threads),
         repeat=options.repeat,
         confirm=options.confirm,
         threads=options.threads,
@@ -430,31 +433,75 @@ def targets_for(options: EnvironmentOptions, releases: Sequence[Release], backen
     return targets
 
 
-@contextlib.contextmanager
-def environments(options: EnvironmentOptions, releases: Sequence[str]) -> Iterator[list[Environment]]:
-    """Yield the environments of releases, made if they are not there, and kept while in use.
+class Environments:
+    """The environments that options ask for: made when they are needed, and kept in use until they are closed."""
 
-    Args:
-        releases: public versions.
+    def __init__(self, options: EnvironmentOptions) -> None:
+        self._options = options
+        self._store = open_store(options)
+        self._stack = contextlib.ExitStack()
 
-    Raises:
-        EnvironmentFailure: one of them cannot be made.
-    """
-    from packaging.version import Version
+    def __enter__(self) -> Environments:
+        return self
 
-    from pt2bugs.envs.releases import Release, known_releases
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
 
-    store = open_store(options)
-    known = {str(release): release for release in known_releases(package_sources(options), warn)}
-    wanted = [known.get(name) or Release(Version(name), ()) for name in releases]
-    keys = [target.key for target in targets_for(options, wanted)]
-    with contextlib.ExitStack() as stack:
+    @cached_property
+    def releases(self) -> list[Release]:
+        """The releases that there are."""
+        from pt2bugs.envs.releases import known_releases
+
+        return known_releases(package_sources(self._options), warn)
+
+    def release(self, spec: str) -> str:
+        """Return the release that a word means.
+
+        Args:
+            spec: the word.
+
+        Raises:
+            ReleaseError: it means several, or none.
+        """
+        from pt2bugs.envs.releases import one_release
+
+        return str(one_release(spec, self.releases))
+
+    def of(self, *releases: str, installs: Sequence[tuple[str, str]] = ()) -> list[Environment]:
+        """Return the environments of releases.
+
+        Args:
+            releases: public versions.
+            installs: further packages, as those of `envs.environment.Key`.
+
+        Raises:
+            EnvironmentFailure: one of them cannot be made.
+        """
+        from packaging.version import Version
+
+        from pt2bugs.envs.releases import Release
+
+        known = {str(release): release for release in self.releases}
+        wanted = [known.get(name) or Release(Version(name), ()) for name in releases]
+        words = tuple(word for word, _ in installs)
+        keys = [
+            replace(target.key, extras=(*target.key.extras, *words), installs=tuple(installs))
+            for target in targets_for(self._options, wanted)
+        ]
         environments = []
         for key in keys:
-            environment = store.create(key, say, keep=keys)
-            stack.enter_context(store.using(environment))
+            environment = self._store.create(key, say, keep=keys)
+            self._stack.enter_context(self._store.using(environment))
             environments.append(environment)
-        yield environments
+        return environments
+
+    def at_hand(self, release: str) -> Environment | None:
+        """Return an environment of a release if there is one; none is made.
+
+        Args:
+            release: a public version.
+        """
+        return next((there for there in self._store.environments() if there.key.torch == release), None)
 
 
 def in_interpreter(options: BackendOptions, target: Target, backends: Sequence[str]) -> list[Target]:

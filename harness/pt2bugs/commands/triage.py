@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
@@ -82,13 +82,13 @@ def run(options: Options) -> int:
     Args:
         options: of the command.
     """
-    interpreters = Interpreters(options)
+    targets = select_targets(options)
     if options.verify:
-        return render_verification(options, measure_fix(options, interpreters))
+        return render_verification(options, measure_fix(options, targets))
     if Path(options.what).is_dir():
-        return triage_folder(options, interpreters)
+        return triage_folder(options, targets)
     program = select(options)
-    settings = plan(options, program, interpreters)
+    settings = plan(options, program, targets)
     return render(options, measure(program, settings), settings.folder)
 
 
@@ -110,44 +110,45 @@ def select(options: Options) -> Program:
     raise InputError(f"{options.what}: neither a script nor the id of a case; `pt2bugs list` shows those")
 
 
-class Interpreters:
-    """The interpreters that the options name: environments made from releases, or one that exists."""
+def select_targets(options: Options) -> dict[str, Target]:
+    """Return the environment of each release, oldest first, or under the empty text an interpreter that exists.
 
-    def __init__(self, options: Options) -> None:
-        if options.python_exe and options.torch:
-            raise InputError("--python-exe names one interpreter; leave --torch out")
-        self._options = options
-        if options.python_exe is not None:
-            self._targets = {"": named_interpreter(options.python_exe)}
-        elif not options.torch:
-            self._targets = {"": running_interpreter()}
-        else:
-            targets = targets_for(options, sorted(releases_for(options, options.torch)))
-            self._targets = {target.key.torch: target for target in targets}
-        self.releases: list[str] = list(self._targets)
+    Args:
+        options: of the command.
 
-    def python_of(self, release: str) -> Path:
-        """Return the interpreter of one of the releases.
-
-        Args:
-            release: of torch; empty for the interpreter that exists.
-
-        Raises:
-            EnvironmentFailure: its environment cannot be made.
-        """
-        target: Target = self._targets[release]
-        if target.python is not None:
-            return target.python.absolute()
-        return open_store(self._options).create(target.key, say).python
+    Raises:
+        InputError: both are named, or a release does not exist.
+    """
+    if options.python_exe and options.torch:
+        raise InputError("--python-exe names one interpreter; leave --torch out")
+    if options.python_exe is not None:
+        return {"": named_interpreter(options.python_exe)}
+    if not options.torch:
+        return {"": running_interpreter()}
+    targets = targets_for(options, sorted(releases_for(options, options.torch)))
+    return {target.key.torch: target for target in targets}
 
 
-def plan(options: Options, program: Program, interpreters: Interpreters) -> Settings:
+def python_of(options: Options, target: Target) -> Path:
+    """Return the interpreter of a target.
+
+    Args:
+        options: of the command.
+        target: an environment, or an interpreter that exists.
+
+    Raises:
+        EnvironmentFailure: its environment cannot be made.
+    """
+    return target.python.absolute() if target.python else open_store(options).create(target.key, say).python
+
+
+def plan(options: Options, program: Program, targets: Mapping[str, Target]) -> Settings:
     """Return how the program is triaged.
 
     Args:
         options: of the command.
         program: the script.
-        interpreters: with their torches.
+        targets: by release.
 
     Raises:
         InputError: the folder to write to is a file.
@@ -159,10 +160,10 @@ def plan(options: Options, program: Program, interpreters: Interpreters) -> Sett
         raise InputError(f"-o {target}: is a file; name a folder")
     return Settings(
         folder=target,
-        python_of=interpreters.python_of,
+        python_of=lambda release: python_of(options, targets[release]),
         cases=corpus_roots(options.cases),
         results=options.results or results_folder(),
-        releases=interpreters.releases,
+        releases=list(targets),
         argv=options.arguments,
         minutes=options.minutes,
         timeout_s=options.timeout,
@@ -227,12 +228,12 @@ def exit_code(result: Triage) -> int:
 # --- a folder of programs ------------------------------------------------------------------------------
 
 
-def triage_folder(options: Options, interpreters: Interpreters) -> int:
+def triage_folder(options: Options, targets: Mapping[str, Target]) -> int:
     """Triage every program of a folder, each without network, and print each result as it comes. Return the exit code.
 
     Args:
         options: of the command.
-        interpreters: with their torches.
+        targets: by release.
 
     Raises:
         NothingSelected: the folder has no program.
@@ -246,7 +247,7 @@ def triage_folder(options: Options, interpreters: Interpreters) -> int:
     from pt2bugs.triage.report import summary
 
     with ThreadPoolExecutor(options.jobs) as pool:
-        waiting = [pool.submit(_triage_of_folder, options, interpreters, path, target / path.name) for path in paths]
+        waiting = [pool.submit(_triage_of_folder, options, targets, path, target / path.name) for path in paths]
         for done in as_completed(waiting):
             name, result, problem = done.result()
             code = code if result is not None and exit_code(result) == OK else UNEXPECTED
@@ -260,12 +261,12 @@ def triage_folder(options: Options, interpreters: Interpreters) -> int:
 
 
 def _triage_of_folder(
-    options: Options, interpreters: Interpreters, path: Path, target: Path
+    options: Options, targets: Mapping[str, Target], path: Path, target: Path
 ) -> tuple[str, Triage | None, str]:
     """Return the name of a program, and the result or why there is none."""
     try:
         program = load_program(path)
-        settings = plan(replace(options, output=target), program, interpreters)
+        settings = plan(replace(options, output=target), program, targets)
         named = replace(settings, offline=True, log=lambda text: say(f"{path.name}: {text}"))
         return path.name, measure(program, named), ""
     except Pt2bugsError as error:
@@ -275,21 +276,22 @@ def _triage_of_folder(
 # --- a build with a fix --------------------------------------------------------------------------------
 
 
-def measure_fix(options: Options, interpreters: Interpreters) -> Verification:
+def measure_fix(options: Options, targets: Mapping[str, Target]) -> Verification:
     """Return what a build makes of the files that a triage handed over, and of their neighbours.
 
     Args:
         options: of the command.
-        interpreters: the one of the build.
+        targets: the one of the build.
 
     Raises:
         InputError: several builds are named; the folder is not one that a triage wrote, or cannot be run.
     """
     from pt2bugs.triage.verify import verify
 
-    if len(interpreters.releases) > 1:
+    if len(targets) > 1:
         raise InputError("--verify takes one release or one --python-exe")
-    python = interpreters.python_of(interpreters.releases[0])
+    (target,) = targets.values()
+    python = python_of(options, target)
     try:
         return verify(
             Path(options.what),

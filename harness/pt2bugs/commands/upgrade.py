@@ -17,6 +17,7 @@ from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say, warn
 from pt2bugs.commands.options import ProgramOptions, folder, option
 from pt2bugs.commands.program import Interpreters, select_known, select_program
+from pt2bugs.commands.selection import Environments
 from pt2bugs.engine.client import EngineError
 from pt2bugs.envs.environment import EnvironmentFailure
 from pt2bugs.errors import InputError
@@ -69,8 +70,9 @@ def run(options: Options) -> int:
         InputError: the program is none, or can be run on none of the releases.
     """
     program = select_program(options)
-    with contextlib.closing(Interpreters(options)) as interpreters:
-        sides = measure(options, program, interpreters)
+    with Environments(options) as environments:
+        chosen = select(options, environments)
+        sides = measure(options, program, chosen, Interpreters(options, environments))
     for side in sides:
         if not side.is_there and not side.replays:
             raise InputError(f"torch {side.release}: nothing could be run there: {side.problem}")
@@ -82,12 +84,12 @@ def run(options: Options) -> int:
 # --- select --------------------------------------------------------------------------------------------
 
 
-def select(options: Options, interpreters: Interpreters) -> list[str | Path]:
+def select(options: Options, environments: Environments) -> list[str | Path]:
     """Return the releases in their order, or the interpreters that were named.
 
     Args:
         options: of the command.
-        interpreters: know the releases.
+        environments: know the releases.
 
     Raises:
         InputError: both or neither are named, or a release twice.
@@ -98,7 +100,7 @@ def select(options: Options, interpreters: Interpreters) -> list[str | Path]:
         return list(options.python_exe)
     if not options.before or not options.after:
         raise InputError("name the releases with --from and --to, or two interpreters with --python-exe")
-    releases = [interpreters.release(word) for word in (options.before, *options.after)]
+    releases = [environments.release(word) for word in (options.before, *options.after)]
     if any(Version(old) >= Version(new) for old, new in pairwise(releases)):
         raise InputError(f"--from {releases[0]} --to {' '.join(releases[1:])}: each must be newer than the one before")
     return list(releases)
@@ -107,15 +109,15 @@ def select(options: Options, interpreters: Interpreters) -> list[str | Path]:
 # --- measure -------------------------------------------------------------------------------------------
 
 
-def measure(options: Options, program: Program, interpreters: Interpreters) -> list[Side]:
+def measure(options: Options, program: Program, chosen: Sequence[str | Path], interpreters: Interpreters) -> list[Side]:
     """Run the program and its graphs on each release, and ask for its exposure.
 
     Args:
         options: of the command.
         program: what is run.
+        chosen: the releases in their order, or the interpreters.
         interpreters: make the environments.
     """
-    chosen = select(options, interpreters)
     with contextlib.ExitStack() as stack:
         pairs = [_opened(word, program, interpreters, stack) for word in chosen]
         for side, recorder, _ in pairs:

@@ -204,6 +204,21 @@ class PatchedRelease:
         self._worker.close()
 
 
+@contextlib.contextmanager
+def opened(environments: Iterable[Environment], copies: Path) -> Iterator[list[Release]]:
+    """Yield releases that are closed at the end.
+
+    Args:
+        environments: of the releases.
+        copies: the folder of patched copies and traces.
+    """
+    with contextlib.ExitStack() as stack:
+        releases = [Release(environment, copies) for environment in environments]
+        for release in releases:
+            stack.callback(release.close)
+        yield releases
+
+
 def _run(worker: Worker, engine: Engine, check: Check, *, swap: list[Mapping[str, Any]], trace: Path | None) -> Run:
     timeout_s = check.timeout_s * (TRACE_FACTOR if trace else 1)
     request: Any = {

@@ -89,11 +89,23 @@ def run_annotations(
                 yield workflow_command("error", record["message"], title=f"torch {record['torch']}: broken environment")
             continue
         case = cases.get(record["case"])
-        where = {"file": _within(case.path, root), "line": str(_line(case, record))} if case is not None else {}
+        file, line = _place(case, record["check"], root)
+        if case is not None and record["verdict"] == Verdict.XPASS:
+            # The entry that no longer holds.
+            entry = expected_bug(case, record["check"], where_of(record))
+            line = entry.line if entry is not None else line
         seen = f"{_cell_name(record)}: {record['outcome']} {telling_line(record['message'])}".rstrip()
         text = [seen, *([case.title, case.issue] if case is not None else [])]
         title = f"torch {record['torch']} {record['case']}: {record['verdict']}"
-        yield workflow_command("error", "\n".join(text), **where, title=title)
+        yield workflow_command("error", "\n".join(text), file=file, line=str(line if file else ""), title=title)
+
+
+def _place(case: Case | None, check: str, root: Path) -> tuple[str, int]:
+    """Return a file from the top of the checkout, and the line of a check in it; empty and 1 for a case elsewhere."""
+    file = _within(case.path, root) if case is not None else ""
+    if case is None or not file:
+        return "", 1
+    return file, next((known.line for known in case.checks if known.name == check), 1)
 
 
 def _within(path: Path, root: Path) -> str:
@@ -102,13 +114,6 @@ def _within(path: Path, root: Path) -> str:
         return path.resolve().relative_to(root.resolve()).as_posix()
     except ValueError:
         return ""
-
-
-def _line(case: Case, record: Record) -> int:
-    """Return the line to look at: the entry that no longer holds, or the check."""
-    if record["verdict"] == Verdict.XPASS and (bug := expected_bug(case, record["check"], where_of(record))):
-        return bug.line
-    return next((check.line for check in case.checks if check.name == record["check"]), 1)
 
 
 def _cell_name(record: Record) -> str:
@@ -162,22 +167,21 @@ def _row(record: Record, case: Case | None) -> list[str]:
 # --- a baseline ---------------------------------------------------------------------------------------
 
 
-def baseline_annotations(differences: Iterable[Difference], cases: Mapping[str, Case]) -> str:
+def baseline_annotations(differences: Iterable[Difference], cases: Mapping[str, Case], root: Path) -> str:
     """Return a workflow command for each difference from a baseline, a line each.
 
     Args:
         differences: from `backends.baseline.differences`.
         cases: the corpus by id.
+        root: the checkout, from which GitHub counts the path of a file.
     """
     lines = []
     for difference in differences:
-        case = cases.get(difference.cell.case)
-        checks = case.checks if case else ()
-        line = next((check.line for check in checks if check.name == difference.cell.check), 1)
+        file, line = _place(cases.get(difference.cell.case), difference.cell.check, root)
         kind = "warning" if difference.change is Change.GONE else "error"
         title = f"{difference.change}: {difference.name}"
-        where = {"file": case.path.as_posix() if case else "", "line": str(line), "title": title}
-        lines.append(workflow_command(kind, difference.summary, **where))
+        where = str(line if file else "")
+        lines.append(workflow_command(kind, difference.summary, file=file, line=where, title=title))
     return "\n".join(lines)
 
 
@@ -214,9 +218,8 @@ def baseline_sarif(
     ids = sorted({difference.cell.case for difference, _ in failing})
     results = []
     for difference, failure in failing:
-        cell, case = difference.cell, cases.get(difference.cell.case)
-        path = _within(case.path, root) if case else ""
-        line = next((check.line for check in case.checks if check.name == cell.check), 1) if case and path else 1
+        cell = difference.cell
+        file, line = _place(cases.get(cell.case), cell.check, root)
         results.append(
             {
                 "ruleId": cell.case,
@@ -226,7 +229,7 @@ def baseline_sarif(
                 "locations": [
                     {
                         "physicalLocation": {
-                            "artifactLocation": {"uri": quote(path or _within(baseline, root) or baseline.name)},
+                            "artifactLocation": {"uri": quote(file or _within(baseline, root) or baseline.name)},
                             "region": {"startLine": line},
                         }
                     }
