@@ -151,6 +151,7 @@ def run_cell(
     Args:
         case: a case, or what names one: its id, its issue's number or address, its path.
         check: needed where the case has several.
+        device: to run it on.
         backend: default: the first that the header names.
         python: another interpreter, of which only torch is asked for. Default: the running one.
         threads: of torch in the cell.

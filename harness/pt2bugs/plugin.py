@@ -261,7 +261,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> None:
-    """Say once that there is no torch, instead of an error for every cell."""
+    """Say once that there is no torch, instead of an error for every cell.
+
+    Args:
+        session: of pytest.
+
+    Raises:
+        pytest.exit.Exception: there is none.
+    """
     has_cells = any(isinstance(item, CellItem) for item in session.items)
     if has_cells and not session.config.option.collectonly and importlib.util.find_spec("torch") is None:
         message = f"no torch in {sys.executable}: install it there; `pt2bugs run --torch 2.13.0` installs its own"

@@ -195,18 +195,30 @@ def of_group(answers: Iterable[Answer], group: Group) -> list[Answer]:
 
 
 def counts(answers: Iterable[Answer]) -> dict[str, int]:
-    """Return how many answers each group has."""
+    """Return how many answers each group has.
+
+    Args:
+        answers: for each cell.
+    """
     number = Counter(answer.group for answer in answers)
     return {str(group): number[group] for group in Group}
 
 
 def by_component(answers: Iterable[Answer]) -> dict[str, dict[str, int]]:
-    """Return the counts of each component, by its name."""
+    """Return the counts of each component, by its name.
+
+    Args:
+        answers: for each cell.
+    """
     return _by(answers, lambda answer: (answer.cell.case.component,))
 
 
 def by_demand(answers: Iterable[Answer]) -> dict[str, dict[str, int]]:
-    """Return the counts of each demand, by its name; a check with several demands counts for each."""
+    """Return the counts of each demand, by its name; a check with several demands counts for each.
+
+    Args:
+        answers: for each cell.
+    """
     return _by(answers, lambda answer: answer.demands)
 
 

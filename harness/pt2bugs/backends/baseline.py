@@ -148,5 +148,9 @@ def write_baseline(path: Path, entries: Iterable[Accepted]) -> None:
 
 
 def as_text(differences: Iterable[Difference]) -> str:
-    """Return one line for each difference."""
+    """Return one line for each difference.
+
+    Args:
+        differences: as `differences` returns them.
+    """
     return "\n".join(f"{difference.change}: {difference.name}  {difference.summary}" for difference in differences)

@@ -50,7 +50,11 @@ class MeasuredBackend:
         return [("component", by_component(self.answers)), ("demand", by_demand(self.answers))]
 
     def of_group(self, group: Group) -> list[Answer]:
-        """Return the answers of a group, as `answers.of_group` orders them."""
+        """Return the answers of a group, as `answers.of_group` orders them.
+
+        Args:
+            group: the group.
+        """
         return of_group(self.answers, group)
 
     @property

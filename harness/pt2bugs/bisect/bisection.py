@@ -249,6 +249,10 @@ class Bisection:
         """Run what is missing, until nothing is open that running could answer.
 
         Args:
+            store: of the environments.
+            options: of the run.
+            progress: shows how far it is.
+            log: told of each round.
             new_runner: makes what runs cells, here or on a cluster.
 
         Raises:

@@ -124,6 +124,9 @@ def run(options: Options) -> int:
 
     Args:
         options: of the command.
+
+    Raises:
+        InputError: options that do not go together.
     """
     if options.update_baseline and options.baseline is None:
         raise InputError("--update-baseline writes a file: name it with --baseline FILE")
@@ -396,6 +399,9 @@ def render_all(options: Options) -> int:
 
     Args:
         options: of the command.
+
+    Raises:
+        InputError: options that are about one backend.
     """
     if options.torch or options.baseline or options.packages or options.python_exe:
         raise InputError("name the backend that the options are about: pt2bugs backend NAME")

@@ -94,7 +94,11 @@ class Options(SelectionOptions, ResultsOptions, RunningOptions):
 
 
 def run(options: Options) -> int:
-    """Select, plan, measure, render. Return the exit code."""
+    """Select, plan, measure, render. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
     bisection = plan(options, *select(options))
     try:
         measure(options, bisection)
@@ -106,6 +110,9 @@ def run(options: Options) -> int:
 
 def select(options: Options) -> tuple[list[Case], list[Cell]]:
     """Return the corpus, and the cells to bisect.
+
+    Args:
+        options: of the command.
 
     Raises:
         InputError: an option is wrong.
@@ -131,6 +138,7 @@ def plan(options: Options, corpus: Sequence[Case], cells: Sequence[Cell]) -> Bis
     """Return the search over the releases of the range, with what the journal says of them.
 
     Args:
+        options: of the command.
         corpus: all cases.
         cells: the selected ones.
 
@@ -163,6 +171,7 @@ def measure(options: Options, bisection: Bisection) -> None:
     """Run the releases that decide, until every check is decided.
 
     Args:
+        options: of the command.
         bisection: the search, which takes what is measured.
     """
     if options.offline:
@@ -180,6 +189,7 @@ def range_of(options: Options, releases: Sequence[Release]) -> list[Release]:
     """Return the releases that take part, oldest first.
 
     Args:
+        options: of the command.
         releases: that there are.
 
     Raises:
@@ -289,6 +299,7 @@ def render(options: Options, bisection: Bisection) -> int:
     """Print the answer for each check. Return the exit code.
 
     Args:
+        options: of the command.
         bisection: the search.
     """
     cost = bisection.cost

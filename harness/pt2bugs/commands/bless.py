@@ -31,7 +31,11 @@ class Options(LinesOptions):
 
 
 def run(options: Options) -> int:
-    """Select, query, render. Return the exit code."""
+    """Select, query, render. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
     return render(options, query(select(options)))
 
 
@@ -55,6 +59,9 @@ class Blessing:
 def select(options: Options) -> SelectedResults:
     """Return the cases whose entries are to be written. Entries speak of all devices and backends.
 
+    Args:
+        options: of the command.
+
     Raises:
         InputError: a check is named.
     """
@@ -65,7 +72,11 @@ def select(options: Options) -> SelectedResults:
 
 
 def query(selected: SelectedResults) -> list[Blessing]:
-    """Return what the journal makes of each header."""
+    """Return what the journal makes of each header.
+
+    Args:
+        selected: the cases and their lines.
+    """
     return [
         _blessing(case, [record for record in selected.own_lines(case) if case.extra in ("", *record["extras"])])
         for case in selected.cases
@@ -93,6 +104,7 @@ def render(options: Options, blessings: Sequence[Blessing]) -> int:
     """Show the changes and, unless it is a dry run, write them. Return the exit code.
 
     Args:
+        options: of the command.
         blessings: of the selected cases.
 
     Raises:

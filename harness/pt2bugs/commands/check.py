@@ -49,7 +49,11 @@ class Options(LinesOptions):
 
 
 def run(options: Options) -> int:
-    """Select, query, render; with ``--watch``, again whenever a file changes. Return the exit code."""
+    """Select, query, render; with ``--watch``, again whenever a file changes. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
     if options.fix:
         options = replace(options, patterns=fix(options))
     if options.watch:
@@ -60,6 +64,9 @@ def run(options: Options) -> int:
 
 def select(options: Options) -> SelectedResults:
     """Return the cases to be judged, on all their devices and backends.
+
+    Args:
+        options: of the command.
 
     Raises:
         InputError: a header does not parse. The message says also what else is to be done in that file.
@@ -73,7 +80,12 @@ def select(options: Options) -> SelectedResults:
 
 
 def query(options: Options, selected: SelectedResults) -> Iterator[tuple[Case, list[Finding]]]:
-    """Yield each case with what the rules say of it, as soon as that is known."""
+    """Yield each case with what the rules say of it, as soon as that is known.
+
+    Args:
+        options: of the command.
+        selected: the cases and their lines.
+    """
     failures = failures_seen(selected.histories.rows())
     with nullcontext() if options.no_run else closing(Prober()) as prober:
         for case in selected.cases:
@@ -84,6 +96,7 @@ def render(options: Options, selected: SelectedResults, judged: Iterable[tuple[C
     """Print a row for each case, and under it the rules that do not hold. Return the exit code.
 
     Args:
+        options: of the command.
         selected: the cases.
         judged: the same with their findings.
 
@@ -148,6 +161,9 @@ def select_files(options: Options) -> list[Path]:
 
     Files with a broken header go by their name, since they have no case yet.
 
+    Args:
+        options: of the command.
+
     Raises:
         InputError: a word names no file.
     """
@@ -165,6 +181,9 @@ def select_files(options: Options) -> list[Path]:
 
 def fix(options: Options) -> list[str]:
     """Fix what is mechanical in the files, and return where those asked for are now.
+
+    Args:
+        options: of the command.
 
     Raises:
         InputError: a word names no file.

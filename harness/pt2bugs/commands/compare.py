@@ -102,7 +102,11 @@ class Options(SelectionOptions, ResultsOptions, RunningOptions):
 
 
 def run(options: Options) -> int:
-    """Select, plan, measure, query, render. Return the exit code."""
+    """Select, plan, measure, query, render. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
     selection = select(options)
     planned = plan(options, selection)
     failed = measure(options, planned)
@@ -137,7 +141,12 @@ class Side:
     packages: Packages
 
     def finding(self, histories: Histories, cell: Cell) -> Finding | None:
-        """Return what was seen of a cell there."""
+        """Return what was seen of a cell there.
+
+        Args:
+            histories: of the corpus.
+            cell: of any release.
+        """
         return histories.of(cell, self.packages.extras).finding(str(self.release))
 
 
@@ -153,6 +162,9 @@ class Planned:
 
 def select(options: Options) -> Selected:
     """Return the cells to compare: without those of a GPU that is absent, where nobody has measured them.
+
+    Args:
+        options: of the command.
 
     Raises:
         InputError: an option is wrong.
@@ -192,6 +204,7 @@ def plan(options: Options, selection: Selected) -> Planned:
     """Return the releases meant, and what is to be run of them. The package index is asked only if something is.
 
     Args:
+        options: of the command.
         selection: the cells.
 
     Raises:
@@ -267,6 +280,7 @@ def measure(options: Options, planned: Planned) -> bool:
     """Run what the journal does not answer. Return True if an environment failed.
 
     Args:
+        options: of the command.
         planned: with the cells to run.
     """
     if options.offline:
@@ -293,6 +307,7 @@ def query(options: Options, selection: Selected, planned: Planned) -> list[Compa
     """Return what each move does to every cell.
 
     Args:
+        options: of the command.
         selection: the cells.
         planned: the releases, and what is known of them.
     """
@@ -316,6 +331,7 @@ def render(options: Options, comparisons: Sequence[Comparison], *, failed: bool)
     """Print the comparisons. Return the exit code.
 
     Args:
+        options: of the command.
         comparisons: of neighbouring releases.
         failed: an environment could not answer.
     """

@@ -30,12 +30,21 @@ class Options(ShownOptions):
 
 
 def run(options: Options) -> int:
-    """Select, render. Return the exit code."""
+    """Select, render. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
     return render(options, select_results(options))
 
 
 def render(options: Options, selected: SelectedResults) -> int:
-    """Print or write the page, or its cases as JSON. Return the exit code."""
+    """Print or write the page, or its cases as JSON. Return the exit code.
+
+    Args:
+        options: of the command.
+        selected: the cases and their rows.
+    """
     if options.json:
         lives = {life.case.id: life for life in lives_of(selected.rows)}
         print_json([_as_dict(case, lives.get(case.id)) for case in selected.cases])

@@ -27,12 +27,19 @@ class Options(LinesOptions):
 
 
 def run(options: Options) -> int:
-    """Select, query, render. Return the exit code."""
+    """Select, query, render. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
     return render(options, *query(options, select(options)))
 
 
 def select(options: Options) -> SelectedResults:
     """Return the selected cases with their lines.
+
+    Args:
+        options: of the command.
 
     Raises:
         InputError: the folder to write has something in it.
@@ -48,6 +55,10 @@ def select(options: Options) -> SelectedResults:
 
 def query(options: Options, selected: SelectedResults) -> tuple[dict[str, bytes], dict[str, int]]:
     """Return the files by path, and how many bugs, cells and programs are in them.
+
+    Args:
+        options: of the command.
+        selected: the cases and their lines.
 
     Raises:
         FixesError: an isolation cannot be read.
@@ -65,6 +76,7 @@ def render(options: Options, data: dict[str, bytes], counts: dict[str, int]) -> 
     """Write the files. Return the exit code.
 
     Args:
+        options: of the command.
         data: by path.
         counts: of what is in them.
 

@@ -31,7 +31,11 @@ class Options(SelectionOptions):
 
 
 def run(options: Options) -> int:
-    """Select, query, render. Return the exit code."""
+    """Select, query, render. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
     corpus, cases = select_cases(options)
     return render(options, query(options, corpus, cases))
 
@@ -48,6 +52,7 @@ def query(options: Options, corpus: Sequence[Case], cases: Sequence[Case]) -> Co
     """Return the differences between the two folders.
 
     Args:
+        options: of the command.
         corpus: all cases.
         cases: the selected ones.
 
@@ -74,6 +79,7 @@ def render(options: Options, compared: Compared) -> int:
     """Print the differences. Return the exit code.
 
     Args:
+        options: of the command.
         compared: the two folders.
     """
     if options.json:

@@ -25,7 +25,11 @@ class Options:
 
 
 def run(options: Options) -> int:
-    """Query, render. Return the exit code."""
+    """Query, render. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
     return render(options, query())
 
 
@@ -53,6 +57,7 @@ def render(options: Options, seen: Sequence[Finding]) -> int:
     """Print the findings, each with its remedy. Return the exit code.
 
     Args:
+        options: of the command.
         seen: the findings.
     """
     if options.json:

@@ -127,6 +127,7 @@ def render(options: Options, store: Store, sizes: Sequence[tuple[Environment, in
     """Print the environments. Return the exit code.
 
     Args:
+        options: of the command.
         store: the environments.
         sizes: each with its bytes, and those that no other has.
     """

@@ -44,12 +44,19 @@ class Options(ShownOptions):
 
 
 def run(options: Options) -> int:
-    """Select, render. Return the exit code."""
+    """Select, render. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
     return render(options, select(options))
 
 
 def select(options: Options) -> Selected:
     """Return the lines of the selected cells.
+
+    Args:
+        options: of the command.
 
     Raises:
         NothingSelected: the results have none.
@@ -64,6 +71,7 @@ def render(options: Options, selected: Selected) -> int:
     """Print or write the data. Return the exit code.
 
     Args:
+        options: of the command.
         selected: the lines, with their cases.
 
     Raises:

@@ -39,7 +39,11 @@ class Options(SelectionOptions, ResultsOptions):
 
 
 def run(options: Options) -> int:
-    """Select, query, render. Return the exit code."""
+    """Select, query, render. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
     if options.releases:
         return render_releases(options)
     cases = select(options)
@@ -48,6 +52,9 @@ def run(options: Options) -> int:
 
 def select(options: Options) -> list[Case]:
     """Return the selected cases.
+
+    Args:
+        options: of the command.
 
     Raises:
         NothingSelected: there are none.
@@ -60,6 +67,7 @@ def query(options: Options, cases: Sequence[Case]) -> dict[str, list[str]]:
     """Return the devices that each case was never measured on.
 
     Args:
+        options: of the command.
         cases: the selected ones.
     """
     measured = _measured(options.results or results_folder())
@@ -73,6 +81,7 @@ def render(options: Options, cases: Sequence[Case], missing: Mapping[str, Sequen
     """Print the cases. Return the exit code.
 
     Args:
+        options: of the command.
         cases: the selected ones.
         missing: the devices that each was never measured on.
     """
@@ -95,6 +104,9 @@ def render(options: Options, cases: Sequence[Case], missing: Mapping[str, Sequen
 
 def render_releases(options: Options) -> int:
     """Print the releases that the matrix has, newest first. Return the exit code.
+
+    Args:
+        options: of the command.
 
     Raises:
         NothingSelected: there are none.

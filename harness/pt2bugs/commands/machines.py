@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def machines(options: RunningOptions, lines: Mapping[CellKey, Record]) -> Iterator[NewRunner]:
-    """Give what makes the runners of a command. All runners of a cluster share one connection.
+    """Yield what makes the runners of a command. All runners of a cluster share one connection.
 
     Args:
+        options: of the command.
         lines: of the journal; they say how long checks take.
 
     Raises:

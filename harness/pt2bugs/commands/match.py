@@ -40,7 +40,11 @@ class Options(CorpusOptions, ResultsOptions):
 
 
 def run(options: Options) -> int:
-    """Select, query, render. Return the exit code."""
+    """Select, query, render. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
     text, torch = select(options)
     known = load_known(options)
     return render(options, query(options, known, text, torch), known, torch)
@@ -48,6 +52,9 @@ def run(options: Options) -> int:
 
 def select(options: Options) -> tuple[str, str]:
     """Return the text, and the release that failed: the one named, else the one that the text tells.
+
+    Args:
+        options: of the command.
 
     Raises:
         InputError: the text cannot be read, or the release is none.
@@ -60,7 +67,11 @@ def select(options: Options) -> tuple[str, str]:
 
 
 def load_known(options: Options) -> KnownBugs:
-    """Return the documented bugs, by header and journal."""
+    """Return the documented bugs, by header and journal.
+
+    Args:
+        options: of the command.
+    """
     # Everything made here stays until the answer: collecting garbage meanwhile costs a fifth of the time.
     gc.disable()
     try:
@@ -73,6 +84,7 @@ def query(options: Options, known: KnownBugs, text: str, torch: str) -> list[Rec
     """Return the tracebacks of a text with the bugs that they may be.
 
     Args:
+        options: of the command.
         known: the documented bugs.
         text: of a log.
         torch: the release that failed; may be empty.
@@ -89,6 +101,7 @@ def render(options: Options, recognized: Sequence[Recognized], known: KnownBugs,
     """Print the matches of each traceback. Return the exit code.
 
     Args:
+        options: of the command.
         recognized: the tracebacks.
         known: the documented bugs.
         torch: the release that failed; may be empty.

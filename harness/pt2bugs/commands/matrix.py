@@ -57,13 +57,21 @@ class Options(ShownOptions):
 
 
 def run(options: Options) -> int:
-    """Select, query, render. Return the exit code."""
+    """Select, query, render. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
     selected = select_results(options)
     return render(options, selected, query(options, selected))
 
 
 def query(options: Options, selected: SelectedResults) -> pd.DataFrame:
     """Return the matrix of the selected lines.
+
+    Args:
+        options: of the command.
+        selected: the cases and their lines.
 
     Raises:
         NothingSelected: there is none, or none with the package of the axis.
@@ -84,6 +92,7 @@ def render(options: Options, selected: SelectedResults, table: pd.DataFrame) -> 
     """Print or draw the matrix. Return the exit code.
 
     Args:
+        options: of the command.
         selected: the lines that it shows.
         table: the matrix.
     """

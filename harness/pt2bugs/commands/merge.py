@@ -44,12 +44,19 @@ class Options(CorpusOptions):
 
 
 def run(options: Options) -> int:
-    """Select, query, render. Return the exit code."""
+    """Select, query, render. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
     return render(options, query(options, select(options)))
 
 
 def select(options: Options) -> list[Case]:
     """Return the corpus.
+
+    Args:
+        options: of the command.
 
     Raises:
         CaseError: a file breaks the contract.
@@ -61,6 +68,7 @@ def query(options: Options, corpus: Sequence[Case]) -> Merge:
     """Add the lines of the sources to the results, and derive the tables anew.
 
     Args:
+        options: of the command.
         corpus: all cases.
 
     Raises:
@@ -83,6 +91,7 @@ def render(options: Options, merged: Merge) -> int:
     """Print what was read and added, and where the sources disagree. Return the exit code.
 
     Args:
+        options: of the command.
         merged: the lines.
     """
     for conflict in merged.conflicts:

@@ -41,7 +41,11 @@ class Options:
 
 
 def run(options: Options) -> int:
-    """Query, render. Return the exit code."""
+    """Query, render. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
     return render(query(options))
 
 
@@ -58,6 +62,9 @@ class NewCase:
 
 def query(options: Options) -> NewCase:
     """Return the case file of an issue and a script, and where it is to be.
+
+    Args:
+        options: of the command.
 
     Raises:
         InputError: the issue or the script is none, or the case is there already.

@@ -27,6 +27,9 @@ def moment(text: str) -> str:
 
     Args:
         text: as people write it.
+
+    Raises:
+        argparse.ArgumentTypeError: neither a day nor a moment.
     """
     try:
         if len(text) == len("2026-11-15"):
@@ -58,7 +61,11 @@ class Options(LinesOptions):
 
 
 def run(options: Options) -> int:
-    """Select, query, render. Return the exit code."""
+    """Select, query, render. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
     corpus, cases = select_cases(options)
     return render(options, query(options, corpus, cases))
 
@@ -67,6 +74,7 @@ def query(options: Options, corpus: Sequence[Case], cases: Sequence[Case]) -> li
     """Return what changed in each release that was measured since the moment asked for.
 
     Args:
+        options: of the command.
         corpus: all cases.
         cases: the selected ones.
     """
@@ -80,6 +88,7 @@ def render(options: Options, told: Sequence[ReleaseNews]) -> int:
     """Print or write the news. Return the exit code.
 
     Args:
+        options: of the command.
         told: of each release.
     """
     if options.json:

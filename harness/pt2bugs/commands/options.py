@@ -55,6 +55,7 @@ def option(
     dash makes a positional argument, shown by that name.
 
     Args:
+        names: of the option, or of the positional argument.
         help: what it does. A percent sign stands for itself.
         default: MISSING makes it required.
         group: where the help has it; None for the command's own.
@@ -156,6 +157,9 @@ def size(text: str) -> int:
 
     Args:
         text: as ``60G``.
+
+    Raises:
+        argparse.ArgumentTypeError: not a size.
     """
     try:
         return parse_size(text)
@@ -168,6 +172,9 @@ def positive(text: str) -> float:
 
     Args:
         text: of the command line.
+
+    Raises:
+        argparse.ArgumentTypeError: not a number above 0.
     """
     try:
         value = float(text)
@@ -183,6 +190,9 @@ def count(text: str) -> int:
 
     Args:
         text: its digits.
+
+    Raises:
+        argparse.ArgumentTypeError: not a whole number from 1 to 10,000.
     """
     if not text.isascii() or not text.isdigit() or len(text) > 5 or not 1 <= int(text) <= 10_000:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 10,000")
@@ -190,7 +200,14 @@ def count(text: str) -> int:
 
 
 def shard_name(text: str) -> ShardName:
-    """Return a shard, for argparse."""
+    """Return a shard, for argparse.
+
+    Args:
+        text: of the command line, as ``2/10``.
+
+    Raises:
+        argparse.ArgumentTypeError: not a shard.
+    """
     from pt2bugs.run.shards import ShardName
 
     try:

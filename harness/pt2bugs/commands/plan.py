@@ -46,7 +46,11 @@ class Options(MatrixOptions):
 
 
 def run(options: Options) -> int:
-    """Plan, query, render; ``--update-durations`` writes the durations and ends. Return the exit code."""
+    """Plan, query, render; ``--update-durations`` writes the durations and ends. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
     if options.update_durations:
         return update_durations(options)
     planned = plan(options)
@@ -65,6 +69,9 @@ class Planned:
 def plan(options: Options) -> Planned:
     """Return the work, divided.
 
+    Args:
+        options: of the command.
+
     Raises:
         InputError: bad usage; releases that do not exist; a damaged file of durations.
         NothingSelected: the filters leave nothing.
@@ -80,6 +87,7 @@ def query(options: Options, planned: Planned) -> list[OwedShard]:
     """Return the shards that have something to run: what the journal does not answer.
 
     Args:
+        options: of the command.
         planned: the work.
 
     Raises:
@@ -102,6 +110,7 @@ def render(options: Options, planned: Planned, shards: Sequence[OwedShard]) -> i
     """Print the shards. Return the exit code.
 
     Args:
+        options: of the command.
         planned: all work that is meant.
         shards: those that have something to run.
     """
@@ -129,6 +138,9 @@ def render(options: Options, planned: Planned, shards: Sequence[OwedShard]) -> i
 
 def update_durations(options: Options) -> int:
     """Write the file of durations anew from the journal. Return the exit code.
+
+    Args:
+        options: of the command.
 
     Raises:
         NothingSelected: the results have nothing of this corpus.

@@ -31,12 +31,20 @@ class Options(ShownOptions):
 
 
 def run(options: Options) -> int:
-    """Select, query, render. Return the exit code."""
+    """Select, query, render. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
     return render(options, query(options, select_results(options)))
 
 
 def query(options: Options, selected: SelectedResults) -> Site:
     """Return what the pages show.
+
+    Args:
+        options: of the command.
+        selected: the cases and their lines.
 
     Raises:
         NothingSelected: there is no line to show.
@@ -53,6 +61,7 @@ def render(options: Options, site: Site) -> int:
     """Write the pages. Return the exit code.
 
     Args:
+        options: of the command.
         site: what they show.
     """
     page = options.output / "index.html"

@@ -91,7 +91,11 @@ class Options(MatrixOptions, ShardOptions):
 
 
 def run(options: Options) -> int:
-    """Plan, measure, query, render. Return the exit code."""
+    """Plan, measure, query, render. Return the exit code.
+
+    Args:
+        options: of the command.
+    """
     planned = plan(options)
     if options.dry_run:
         return render_cost(options, planned.work, planned.newest.lines(), as_json=options.json)
@@ -126,6 +130,9 @@ class Answers:
 def plan(options: Options) -> Planned:
     """Return the cells to run: the selection, or the shard of it, but for what the journal answers.
 
+    Args:
+        options: of the command.
+
     Raises:
         InputError: an option is wrong.
         NothingSelected: the selection is empty.
@@ -154,6 +161,7 @@ def measure(options: Options, planned: Planned) -> Planned:
     """Run the work into the journal, and derive the tables. Return what was meant, as far as it was asked for.
 
     Args:
+        options: of the command.
         planned: the work. Where an environment fails, it says so afterwards.
     """
     how, store = replace(run_options(options), capability=options.capability), open_store(options)
@@ -241,6 +249,7 @@ def render(options: Options, planned: Planned, answers: Answers) -> int:
     """Print what is not as expected, what a CI wants to know, and the next step. Return the exit code.
 
     Args:
+        options: of the command.
         planned: what was meant.
         answers: what the journal says of it.
     """

@@ -54,6 +54,9 @@ def select_cases(options: CaseOptions) -> tuple[list[Case], list[Case]]:
     A case that is selected by ``id::check`` has only the checks asked for. A file that is named on the command line
     belongs to the corpus, wherever it is.
 
+    Args:
+        options: of the command.
+
     Raises:
         CaseError: a file of the corpus breaks the contract.
         InputError: a word of the command line names no case, or a file that is none.
@@ -115,6 +118,7 @@ def cases_on(options: SelectionOptions, cases: Sequence[Case]) -> list[Case]:
     """Return the cases that have a cell on the devices and backends asked for, as `select_cells` has it.
 
     Args:
+        options: of the command.
         cases: to choose from.
 
     Raises:
@@ -135,6 +139,7 @@ def select_cells(options: SelectionOptions, cases: Sequence[Case]) -> list[Cell]
     """Return the cells of cases on the devices and backends asked for.
 
     Args:
+        options: of the command.
         cases: the selected ones.
 
     Raises:
@@ -191,13 +196,21 @@ class SelectedResults:
         return self.histories.rows(self.lines)
 
     def own_lines(self, case: Case) -> list[Record]:
-        """Return the selected lines of a case that are kept with the corpus's own."""
+        """Return the selected lines of a case that are kept with the corpus's own.
+
+        Args:
+            case: a selected one.
+        """
         from pt2bugs.results.line import is_own
 
         return [record for key, record in self.lines.items() if key.case == case.id and is_own(record, case)]
 
     def nothing_to(self, verb: str) -> NothingSelected:
-        """Return the error of a command that has no line to show."""
+        """Return the error of a command that has no line to show.
+
+        Args:
+            verb: of the command, as `report`.
+        """
         return NothingSelected(f"nothing to {verb}: {self.results.folder} has no results of the selected cases")
 
 
@@ -205,6 +218,7 @@ def select_results(options: LinesOptions, *, everywhere: bool = False) -> Select
     """Return the selected cases with their lines. Warn of cases that were edited since they were measured.
 
     Args:
+        options: of the command.
         everywhere: with the lines of all devices and backends; those asked for select the cases alone.
 
     Raises:
@@ -223,6 +237,7 @@ def load_results(options: LinesOptions, corpus: Sequence[Case], cases: Sequence[
     """Return the lines of cases that are selected already, as `select_results` does.
 
     Args:
+        options: of the command.
         corpus: all cases.
         cases: the selected ones.
     """
@@ -244,6 +259,7 @@ def select_lines(
     """Return the lines of these cases, on the devices and backends, and with the releases and verdicts asked for.
 
     Args:
+        options: of the command.
         lines: the newest line of each cell.
         cases: the selected ones.
 
@@ -290,7 +306,11 @@ def _releases_among(specs: Sequence[str], lines: Mapping[CellKey, Record]) -> se
 
 
 def run_options(options: RunningOptions) -> RunOptions:
-    """Return how cells are run."""
+    """Return how cells are run.
+
+    Args:
+        options: of the command.
+    """
     from pt2bugs.run.plan import RunOptions
 
     cores = len(os.sched_getaffinity(0))
@@ -304,14 +324,22 @@ def run_options(options: RunningOptions) -> RunOptions:
 
 
 def package_sources(options: EnvironmentOptions) -> Sources:
-    """Return where packages come from."""
+    """Return where packages come from.
+
+    Args:
+        options: of the command.
+    """
     from pt2bugs.envs.sources import sources
 
     return sources(options.index, options.find_links, options.torch_backend)
 
 
 def open_store(options: EnvironmentOptions) -> Store:
-    """Return the environments, with the sources and the budget asked for."""
+    """Return the environments, with the sources and the budget asked for.
+
+    Args:
+        options: of the command.
+    """
     from pt2bugs.envs.store import Store
 
     return Store(package_sources(options), budget=options.budget)
@@ -321,6 +349,7 @@ def releases_for(options: EnvironmentOptions, specs: Sequence[str]) -> list[Rele
     """Return the releases that the values of ``--torch`` mean.
 
     Args:
+        options: of the command.
         specs: the values.
 
     Raises:
@@ -384,6 +413,7 @@ def environment_specs(options: EnvironmentOptions, backends: Sequence[str]) -> l
     """Return the kinds of environments that these backends, or without any the headers', need.
 
     Args:
+        options: of the command.
         backends: asked for.
 
     Raises:
@@ -411,6 +441,7 @@ def targets_for(options: EnvironmentOptions, releases: Sequence[Release], backen
     A backend asked for that needs packages, modules or settings has environments of its own, in the releases it is for.
 
     Args:
+        options: of the command.
         releases: of torch.
         backends: asked for.
 
@@ -508,6 +539,7 @@ def in_interpreter(options: BackendOptions, target: Target, backends: Sequence[s
     """Return the targets in an interpreter that exists; what a backend needs must be installed there.
 
     Args:
+        options: of the command.
         target: the interpreter.
         backends: asked for.
 
@@ -523,6 +555,7 @@ def without_release(options: BackendOptions, backends: Sequence[str]) -> Target:
     """Return a target without a release, for commands that compare releases of one kind of environment.
 
     Args:
+        options: of the command.
         backends: asked for.
 
     Raises:
@@ -577,6 +610,7 @@ class MatrixPlan:
         """Return the shards of it.
 
         Args:
+            options: of the command.
             shards: how many.
 
         Raises:
@@ -589,6 +623,9 @@ class MatrixPlan:
 
 def plan_matrix(options: MatrixOptions) -> MatrixPlan:
     """Return the cells in their environments that the selection and the releases of a command line mean.
+
+    Args:
+        options: of the command.
 
     Raises:
         InputError: bad usage; a case file that breaks the contract; releases that do not exist.
@@ -625,7 +662,11 @@ def on_this_machine(
 
 
 def durations_file(options: MatrixOptions) -> Path:
-    """Return the file named, else that of the results asked for, else that of the results here, or installed ones."""
+    """Return the file named, else that of the results asked for, else that of the results here, or installed ones.
+
+    Args:
+        options: of the command.
+    """
     from pt2bugs.run.shards import DURATIONS
 
     if options.durations is not None:
@@ -636,6 +677,9 @@ def durations_file(options: MatrixOptions) -> Path:
 
 def durations_for(options: MatrixOptions) -> Durations:
     """Return the committed durations.
+
+    Args:
+        options: of the command.
 
     Raises:
         InputError: a file that was named is not there, or the file is damaged.

@@ -200,7 +200,7 @@ class Tables:
         return {name: None if value == "" else value for name, value in row.items()}
 
     def _day(self, release: str | None) -> str | None:
-        """The day on which a release was published."""
+        """Return the day on which a release was published."""
         day = self.days.get(release or "")
         return day.isoformat() if day else None
 

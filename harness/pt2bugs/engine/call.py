@@ -29,6 +29,7 @@ def run_call(request: CallRequest, pipe: ReportPipe) -> None:
 
     Args:
         request: has `kind`, `function`, and whatever the function reads from it.
+        pipe: takes the report.
     """
     global _pipe
     _pipe = pipe

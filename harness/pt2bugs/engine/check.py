@@ -103,6 +103,7 @@ def observe_check(request: CheckInCell, begin: Callable[[], None]) -> tuple[Obse
     """Import the case file and call the check; torch must be importable.
 
     Args:
+        request: names file, check and arguments.
         begin: called when the check starts; deadlines count from there.
 
     Returns:

@@ -120,6 +120,8 @@ def execute_fresh(request: Mapping[str, Any], pipe: ReportPipe, bootstrap: list[
     """Replace this process by a fresh interpreter that runs the request and reports on the same pipe.
 
     Args:
+        request: what the cell runs.
+        pipe: takes the report.
         bootstrap: the command that starts `main` of a module of this room there.
     """
     os.set_inheritable(pipe.fd, True)

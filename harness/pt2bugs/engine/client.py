@@ -353,6 +353,7 @@ class Worker:
 
         Args:
             request: its `kind` is one of `child.BODIES`.
+            limits: of the child.
 
         Raises:
             EngineError: the engine cannot be started.

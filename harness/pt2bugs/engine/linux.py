@@ -167,7 +167,11 @@ class Descendants:
         return pids
 
     def kill_all(self) -> bool:
-        """End them all, and wait for them. False if some would not go."""
+        """End them all, and wait for them. Return whether all went.
+
+        Raises:
+            RuntimeError: this process is not the first of its namespace.
+        """
         deadline = time.monotonic() + EXIT_S
         while True:
             if self.namespace:

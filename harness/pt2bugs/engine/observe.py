@@ -82,7 +82,7 @@ def _function(frame: str) -> str:
 
 
 def _torch_frames(frames: list[tuple[str, int, str]]) -> list[str]:
-    """Those inside torch, the innermost first."""
+    """Return those inside torch, the innermost first."""
     return [
         _in_one_line(f"{inside}:{line} {function}", FRAME_LIMIT)
         for file, line, function in reversed(frames)
@@ -171,7 +171,11 @@ def inside_torch(filename: str) -> str:
 
 
 def type_name(cls: type) -> str:
-    """Dotted name, bounded and printable; built-in types bare."""
+    """Return the dotted name of a type, bounded and printable; built-in types bare.
+
+    Args:
+        cls: any class, also one with a metaclass that lies.
+    """
     try:
         module, name = cls.__module__, cls.__qualname__
         if not (issubclass(type(module), str) and issubclass(type(name), str)):
@@ -209,6 +213,7 @@ def render(error: BaseException, without: str = "") -> str:
     """Return the traceback as text, bounded, also for exceptions that cannot be printed.
 
     Args:
+        error: that left the check.
         without: a file whose frames are left out.
     """
     try:
@@ -243,5 +248,5 @@ def in_one_line(error: BaseException) -> str:
 
 
 def _shortened(text: str, width: int) -> str:
-    """One line, cut between words: half a path could not be told from other text."""
+    """Return it as one line, cut between words: half a path could not be told from other text."""
     return textwrap.shorten(text[:RAW_LIMIT], width, placeholder=" ...")

@@ -99,7 +99,7 @@ def prepare(settings: Settings, folder: Path, warn: Callable[[str], None] = lamb
 
 
 def interpreter_paths() -> dict[str, str]:
-    """Folders of this interpreter, and the word that stands for each in results; empty: it is left out."""
+    """Return the folders of this interpreter, and the word that stands for each in results; empty: it is left out."""
     packages = {sysconfig.get_path(name): "" for name in ("purelib", "platlib", "stdlib")}
     return {f"{path}/": word for path, word in packages.items() if path} | {
         str(cache_home()): "<cache>",
@@ -170,6 +170,7 @@ def _warm_up_inductor(cache: WarmCache, *, compiles_kernels: bool) -> None:
     """Have Inductor find out what every compile asks for; it keeps the answers in this process and its children.
 
     Args:
+        cache: what is kept of it between runs.
         compiles_kernels: of a CPU. They need precompiled headers.
     """
     probes: list[Callable[[], None]] = [lambda: _probe_vector_isa(cache), _hash_sources]

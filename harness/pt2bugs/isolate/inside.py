@@ -72,7 +72,7 @@ def run(request: Any) -> dict[str, Any]:
 
 
 def _nothing() -> None:
-    """The deadline counts from the call."""
+    """Do nothing when the check starts: the deadline counts from the call."""
 
 
 # --- counting -------------------------------------------------------------------------------------------
@@ -333,7 +333,7 @@ class _Mixed:
                 todo.append(code)
 
     def statement(self, line: int) -> ast.stmt:
-        """The innermost statement that begins at a line."""
+        """Return the innermost statement that begins at a line."""
         starts = {
             min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))]): node
             for node in self._statements(self.tree.body)
@@ -436,7 +436,7 @@ def _add_item(module: types.ModuleType, mixed: _Mixed, node: ast.stmt, scope: st
 
 
 def _bound_to(owner: type, value: Any) -> Any:
-    """The attribute with `super()` and `__class__` meaning the class that it is put into."""
+    """Return the attribute with `super()` and `__class__` meaning the class that it is put into."""
     if isinstance(value, (staticmethod, classmethod)):
         return type(value)(_bound_to(owner, value.__func__))
     if isinstance(value, property):

@@ -444,7 +444,7 @@ class Isolator:
     def _green_parts(
         self, files: Mapping[str, Sequence[Unit]], trial: Callable[[tuple[Unit, ...]], Answer]
     ) -> tuple[Unit, ...]:
-        """All together, then what runs of it; of what is green the files that are needed."""
+        """Try all together, then what runs of it; return the files that are needed of what is green."""
         green = find_green([unit for units in files.values() for unit in units], trial, self._blamed, limit=LARGE)
         parts = {file: [unit for unit in green if unit.file == file] for file in files}
         needed = minimize(
@@ -456,7 +456,7 @@ class Isolator:
     def _green_file(
         self, files: Mapping[str, Sequence[Unit]], trial: Callable[[tuple[Unit, ...]], Answer]
     ) -> tuple[tuple[Unit, ...], list[Unit]]:
-        """The first set of units of one file that is green, and the units of files that fail otherwise."""
+        """Return the first set of units of one file that is green, and the units of files that fail otherwise."""
         unclear: list[Unit] = []
         answers: list[Answer] = []
 
@@ -491,7 +491,7 @@ class Isolator:
         return {unit for unit in tried if guilty & self._composed([unit])}
 
     def _minimal(self, units: Sequence[Unit], trial: Callable[[tuple[Unit, ...]], Answer]) -> tuple[Unit, ...]:
-        """The units of a green set that are needed; without what they refer to nothing is added any more."""
+        """Return the units of a green set that are needed; without what they refer to nothing is added any more."""
         exact = self._swap if trial == self._swap_units else self._text
         by_need = minimize(units, trial)
         everything = sorted(self._swappable(by_need) if exact == self._swap else self._composed(by_need))

@@ -64,7 +64,12 @@ def check_of(cell: Cell) -> Check:
 
 
 def sides_of(history: History, *, introduced: bool) -> tuple[str, str] | None:
-    """Return the last two decided neighbours between which the bug went, or came: with and without it."""
+    """Return the last two decided neighbours between which the bug went, or came: with and without it.
+
+    Args:
+        history: of the check.
+        introduced: whether the change that brought the bug is meant.
+    """
     changes = [change for change in history.transitions if change.introduced == introduced]
     if not changes or history.is_flaky:
         return None

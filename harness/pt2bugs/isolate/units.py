@@ -192,7 +192,7 @@ def _import_texts(node: ast.stmt) -> Iterator[str]:
 
 
 def _code(node: ast.AST) -> str:
-    """The node as text, without places and docstrings."""
+    """Return the node as text, without places and docstrings."""
     docstrings = {
         id(inner.body[0])
         for inner in ast.walk(node)
@@ -312,7 +312,7 @@ class FilePair:
         return Mixture(text, lines)
 
     def _place_of(self, item: Item) -> int:
-        """The line of the bad text before which an item of the good one goes: after what it follows there."""
+        """Return the line of the bad text before which an item of the good one goes: after what it follows there."""
         if item.owner is None:
             siblings, there = self.good.items, self.bad.items
         elif (owner := self.bad.by_key.get(item.owner.key)) is not None:
@@ -358,7 +358,7 @@ class _Edit:
     unit: Unit | None = None
 
     def precedes(self, line: int) -> bool:
-        """True if the text from `line` on is moved by it."""
+        """Return whether the text from `line` on is moved by it."""
         if self.start == self.end == line:
             return self.unit is not None
         return self.end <= line
@@ -559,7 +559,7 @@ class _Index:
                 self._members.setdefault(name, []).append(unit)
 
     def needed_by(self, pair: FilePair | None, unit: Unit) -> tuple[Unit, ...]:
-        """The units that the new text of a unit refers to."""
+        """Return the units that the new text of a unit refers to."""
         if unit not in self._needs:
             self._needs[unit] = tuple(dict.fromkeys(self._needed_by(pair, unit)))
         return self._needs[unit]
@@ -615,7 +615,7 @@ def _parameters(node: ast.AST) -> set[str]:
 
 
 def _module_file(file: str, node: ast.ImportFrom) -> str:
-    """The file, without its ending, that an import in `file` names, relative to the torch folder."""
+    """Return the file, without its ending, that an import in `file` names, relative to the torch folder."""
     module = (node.module or "").replace(".", "/")
     if node.level == 0:
         return module.removeprefix("torch/") if module.startswith("torch/") else f"//{module}"

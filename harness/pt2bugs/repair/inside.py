@@ -89,7 +89,7 @@ def _compiler(backend: str) -> Callable[..., Any]:
 
 
 def _code_of(names: Mapping[str, Any], path: str) -> Iterator[types.CodeType]:
-    """The code objects of the functions and methods that a file itself defines."""
+    """Yield the code objects of the functions and methods that a file itself defines."""
     for value in list(names.values()):
         members = list(vars(value).values()) if isinstance(value, type) else [value]
         for member in members:
@@ -99,7 +99,7 @@ def _code_of(names: Mapping[str, Any], path: str) -> Iterator[types.CodeType]:
 
 
 def _codes(codes: Iterable[types.CodeType]) -> Iterator[types.CodeType]:
-    """Code objects with those that are defined inside them."""
+    """Yield code objects with those that are defined inside them."""
     for code in codes:
         yield code
         yield from _codes(const for const in code.co_consts if isinstance(const, types.CodeType))

@@ -285,7 +285,7 @@ class Scorer:
                 score.add(AROUND, f"{name}: {worse}")
 
     def _unrelated(self, patched: Processes, score: Score) -> None:
-        """Programs that have nothing to do with the task, and operators outside the compiler, are as they were."""
+        """Ask that programs without a part in the task, and operators outside the compiler, are as they were."""
         probes = probes_of(UNRELATED, "inductor")
         before = self._kept("wheel", probes, lambda: self._wheel.probe(probes))
         for probe, report, expected in zip(probes, patched.probe(probes), before, strict=True):
@@ -328,7 +328,7 @@ class Scorer:
     # --- what is right ---------------------------------------------------------------------------------
 
     def _differences(self, report: _Report, expected: _Report) -> list[str]:
-        """Where the calls of a probe differ from those that are right."""
+        """Return where the calls of a probe differ from those that are right."""
         pairs: list[tuple[Any, Any]] = []
         for actual, right in zip(report["rounds"], expected["rounds"], strict=False):
             if actual["outcome"] != right["outcome"] or actual["outcome"] == "raise":
@@ -338,11 +338,11 @@ class Scorer:
         return self._wheel.judge(pairs)
 
     def _right(self, probes: Sequence[Probe]) -> list[_Report]:
-        """What the probes give without the compiler."""
+        """Return what the probes give without the compiler."""
         return self._kept("eager", probes, lambda: self._wheel.probe(probes, ""))
 
     def _fixed(self, probes: Sequence[Probe]) -> list[_Report]:
-        """What they give, and what the compiler does, in the bad release with the proved units."""
+        """Return what they give, and what the compiler does, in the bad release with the proved units."""
 
         def measure() -> list[_Report]:
             with self._patched(self._fix()) as fixed:
@@ -355,7 +355,7 @@ class Scorer:
         return self._kept(f"fixed {self.task.isolation['patch_sha256']}", probes, measure)
 
     def _fix(self) -> dict[str, str]:
-        """The texts of the proved fix, made of the two wheels; they are written nowhere but into a copy."""
+        """Return the texts of the proved fix, made of the two wheels; they are written nowhere but into a copy."""
         good = self._environments(self.task.good).torch
         try:
             return fix_texts(self.task.isolation["units"], Wheels(self.torch, good))

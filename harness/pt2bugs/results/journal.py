@@ -139,8 +139,15 @@ def new_record(
     """Return the journal line of one run of a cell.
 
     Args:
+        cell: what was run.
+        seen: what it showed.
+        verdict: on it.
         facts: of the environment, as far as known.
+        run_id: of the run.
         started: in UTC.
+        extras: of the environment.
+        repeat: number of the run, from 1.
+        repeats: how many runs of the cell there are.
         build: what the interpreter was named by, where it does not stand for a release.
     """
     record: Record = {

@@ -256,7 +256,7 @@ class Runner:
         return work
 
     def _let_go(self, work: Work, ahead: threading.Semaphore) -> None:
-        """An environment is finished: the next may be made, and the budget may take this one."""
+        """Let an environment go that is finished: the next may be made, and the budget may take this one."""
         self._needed.discard(work.target.key)
         ahead.release()
 
@@ -353,12 +353,12 @@ class _EnvironmentRun:
         self._began = 0.0
 
     def enter(self) -> None:
-        """A job comes in."""
+        """Count a job that comes in."""
         self.has_begun = True
         self._jobs += 1
 
     def leave(self) -> None:
-        """A job goes; the last one closes the engine."""
+        """Count a job that goes; the last one closes the engine."""
         self._jobs -= 1
         if self._jobs == 0:
             self._held.close()
@@ -408,7 +408,7 @@ class _EnvironmentRun:
             return self.queue.take(from_the_end=from_the_end)
 
     def _open(self, made: Environment | None) -> Measuring:
-        """The measuring of this environment; the first job here starts its engine."""
+        """Return the measuring of this environment; the first job here starts its engine."""
         with self._lock:
             if self._measuring is None or self._jobs == 1:
                 self._began = time.monotonic()
@@ -435,7 +435,7 @@ class _EnvironmentRun:
             self._runner.log(f"{self.work.target}: {reason}")
 
     def _record_failure(self) -> None:
-        """An environment that cannot be made is an error of all its cells."""
+        """Record an environment that cannot be made as an error of all its cells."""
         while (cell := self._take(from_the_end=False)) is not None:
             self._runner.add(record_of_unmade(cell, self.work, self._runner.run_id), cell, self.work, final=True)
 

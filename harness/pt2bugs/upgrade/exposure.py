@@ -466,10 +466,18 @@ class Releases(Protocol):
     """Where torch folders come from: installed ones, and those of releases that have a fix."""
 
     def torch_of(self, release: str) -> Path:
-        """Return the torch folder of a release, made if it is not there."""
+        """Return the torch folder of a release, made if it is not there.
+
+        Args:
+            release: a public version.
+        """
 
     def torch_at_hand(self, release: str) -> Path | None:
-        """Return it only if it is there."""
+        """Return it only if it is there.
+
+        Args:
+            release: a public version.
+        """
 
 
 def exposure_of(

@@ -430,6 +430,7 @@ def _watch_others(entries: Entries, *, without_aot: bool, without_aot_inductor: 
     """Note the other ways into the compiler, where the caller is not torch itself.
 
     Args:
+        entries: take note of them.
         without_aot: take AOTAutograd and compiled autograd away from a program that calls them.
         without_aot_inductor: run what a program gives to AOTInductor as it is.
     """
