@@ -142,7 +142,7 @@ def under_fire(matrix: Matrix, dice: random.Random, hits: Counter[str], goal: in
             (kind,) = dice.choices(list(KINDS), list(KINDS.values()))
             deadline = time.monotonic() + 2
             while time.monotonic() < deadline and process.poll() is None:
-                targets = sorted(pid for pid, found in matrix.processes() if found == kind)
+                targets = sorted(pid for pid, role in matrix.processes() if role == kind)
                 recorded = len(matrix.lines())
                 if targets and (kind not in ("engine", "cell") or recorded >= safe_again):
                     if kind in ("engine", "cell"):
@@ -212,7 +212,9 @@ def release(torch: str) -> None:
         cost = run([*command, "--results", name], accept=(0, 1), env={"PYTHONPATH": str(ROOT / "harness")})
         ours, committed = (_cells(folder, torch) for folder in (Path(name), ROOT / "results"))
     both = [key for key in ours if key in committed]
-    seen = {key: ([ours[key][one] for one in IDENTITY], [committed[key][one] for one in IDENTITY]) for key in both}
+    seen = {
+        key: ([ours[key][field] for field in IDENTITY], [committed[key][field] for field in IDENTITY]) for key in both
+    }
     differ = [key for key, (mine, theirs) in seen.items() if mine != theirs]
     for key in differ:
         log(f"{' '.join(key)}: {seen[key][0]}, not {seen[key][1]}")
@@ -228,8 +230,8 @@ def release(torch: str) -> None:
 
 def _cells(folder: Path, torch: str) -> dict[tuple[str, ...], dict[str, str]]:
     with (folder / "cells.csv").open(newline="") as file:
-        rows = [one for one in csv.DictReader(file) if one["torch"] == torch and not one["extras"]]
-    return {(one["case"], one["check"], one["device"], one["backend"], one["python"]): one for one in rows}
+        rows = [row for row in csv.DictReader(file) if row["torch"] == torch and not row["extras"]]
+    return {(row["case"], row["check"], row["device"], row["backend"], row["python"]): row for row in rows}
 
 
 def main() -> None:

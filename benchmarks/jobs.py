@@ -17,12 +17,12 @@ def main() -> None:
         folder = Path(name)
         log("once to have the environment warm")
         suite(cases[:1], folder / "warm", 1)
-        one, many = suite(cases, folder, 1), suite(cases, folder, options.jobs)
+        alone, many = suite(cases, folder, 1), suite(cases, folder, options.jobs)
     row(
         f"{len(cases)} cases, {options.jobs} jobs on {len(os.sched_getaffinity(0))} cores",
         f"{many.wall_s:.0f} s",
-        f"1 job: {one.wall_s:.0f} s",
-        f"{one.wall_s / many.wall_s:.2f}",
+        f"1 job: {alone.wall_s:.0f} s",
+        f"{alone.wall_s / many.wall_s:.2f}",
         "1.9",
     )
 

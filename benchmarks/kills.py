@@ -54,11 +54,12 @@ def main() -> None:
             under_fire(disturbed, gun, min(options.round, options.kills - gun.hits.total()), log)
             before = disturbed.records()
             disturbed.finish()
-            found = disturbed.differences(undisturbed, before)
-            log(f"round {rounds}: {gun.hits.total()} kills, {len(found)} differences, {time.monotonic() - began:.0f} s")
-            for problem in found:
+            differences = disturbed.differences(undisturbed, before)
+            seconds = time.monotonic() - began
+            log(f"round {rounds}: {gun.hits.total()} kills, {len(differences)} differences, {seconds:.0f} s")
+            for problem in differences:
                 log(f"  {problem}")
-            problems += found
+            problems += differences
         _print_table(gun.hits, rounds, undisturbed.size, len(problems))
     sys.exit(1 if problems else 0)
 

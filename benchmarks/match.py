@@ -90,10 +90,10 @@ def texts_of(records: Iterable[Record], known: KnownBugs) -> list[Text]:
     """Every failure of the journal that is a documented bug: of each cell the newest, each text of a release once."""
     newest: dict[CellKey, tuple[Record, Bug, Signature]] = {}
     for record in records:
-        found = known.documented(record)
+        documented = known.documented(record)
         key = cell_key(record)
-        if found is not None and (key not in newest or record["started"] >= newest[key][0]["started"]):
-            newest[key] = (record, *found)
+        if documented is not None and (key not in newest or record["started"] >= newest[key][0]["started"]):
+            newest[key] = (record, *documented)
     texts = (
         Text(
             record["case"],
@@ -114,7 +114,7 @@ def every_nth(texts: Sequence[Text], every: int) -> list[Text]:
 
 
 def first_matches(known: KnownBugs, text: str) -> list[Match]:
-    return [match for one in known.recognize(text) for match in one.matches]
+    return [match for recognized in known.recognize(text) for match in recognized.matches]
 
 
 @dataclass
@@ -157,23 +157,25 @@ class Tally:
 
 
 def tally(pairs: Iterable[tuple[KnownBugs, Text]]) -> dict[str, Tally]:
-    found: dict[str, Tally] = {}
+    tallies: dict[str, Tally] = {}
     for known, text in pairs:
-        found.setdefault(text.kind, Tally()).add(known, text)
-    return found
+        tallies.setdefault(text.kind, Tally()).add(known, text)
+    return tallies
 
 
 def show(title: str, tallies: dict[str, Tally]) -> None:
     print(f"\n{title}\n")
     print("| failures | distinct | known | its case first | its case listed | known as another only | texts | known |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
-    for kind, one in sorted(tallies.items()):
-        count, known = len(one.answers), one.count("known")
-        parts = f"{known} ({known / count:.0%}) | {one.count('first')} | {one.count('listed')} | {one.count('wrong')}"
-        texts = f"{one.texts} | {one.known_texts} ({one.known_texts / one.texts:.0%})"
+    for kind, part in sorted(tallies.items()):
+        count, known = len(part.answers), part.count("known")
+        parts = (
+            f"{known} ({known / count:.0%}) | {part.count('first')} | {part.count('listed')} | {part.count('wrong')}"
+        )
+        texts = f"{part.texts} | {part.known_texts} ({part.known_texts / part.texts:.0%})"
         print(f"| {kind} | {count} | {parts} | {texts} |")
-    for one in tallies.values():
-        for text in sorted(set(one.wrong)):
+    for part in tallies.values():
+        for text in sorted(set(part.wrong)):
             log(f"wrong: {text}")
 
 

@@ -288,10 +288,10 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     folder = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)
-    found = dict(failures())
-    for name, text in found.items():
+    failed = dict(failures())
+    for name, text in failed.items():
         (folder / f"{name}-{torch.__version__}.txt").write_text(text)
-    print(f"{len(found)} of {len(SHORT) + len(FOUND)} fail with torch {torch.__version__}")
+    print(f"{len(failed)} of {len(SHORT) + len(FOUND)} fail with torch {torch.__version__}")
 
 
 if __name__ == "__main__":

@@ -69,18 +69,18 @@ def page_faults() -> list[int]:
 
 def pages(run: Callable[[], float], count: int) -> str:
     """How many pages the child and its parent write to for the first time: medians of the minor page faults."""
-    found = []
+    faults = []
     for _ in range(count):
         before = page_faults()
         run()
-        found.append([new - old for old, new in zip(before, page_faults(), strict=True)])
-    child, parent = (statistics.median(column) for column in zip(*found, strict=True))
+        faults.append([new - old for old, new in zip(before, page_faults(), strict=True)])
+    child, parent = (statistics.median(column) for column in zip(*faults, strict=True))
     return f"{child:.0f} and {parent:.0f}"
 
 
 def measure(folder: Path, count: int, *, namespace: bool) -> None:
     """Measure so many cells and print the row."""
-    one = supervisor(folder, namespace=namespace)
+    worker = supervisor(folder, namespace=namespace)
     (path,) = write_cases(folder, 1).iterdir()
     request = {
         "kind": "check", "path": str(path), "check": "test_nothing", "arguments": {}, "device": "cpu",
@@ -89,12 +89,12 @@ def measure(folder: Path, count: int, *, namespace: bool) -> None:
 
     def cell() -> float:
         began = time.perf_counter()
-        ended = one._run(request, LIMITS)
+        ended = worker._run(request, LIMITS)
         seconds = time.perf_counter() - began
         if ended.frames["report"]["observation"]["outcome"] != "pass":
             raise SystemExit(f"a check that does nothing did not pass: {ended}")
-        one._folder.renew()
-        one._prepare()
+        worker._folder.renew()
+        worker._prepare()
         return seconds
 
     pairs = [(bare_fork(), cell()) for _ in range(count + 5)][5:]

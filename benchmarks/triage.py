@@ -133,7 +133,7 @@ def failing(torch: str, cells: Path) -> list[dict[str, str]]:
 
 
 def triage(lab: ProgramRunner, case: Case, check_name: str, backend: str) -> dict[str, Any]:
-    check = next(one for one in case.checks if one.name == check_name)
+    check = next(known for known in case.checks if known.name == check_name)
     answer: dict[str, Any] = {
         "case": case.id,
         "check": check_name,
@@ -151,16 +151,20 @@ def triage(lab: ProgramRunner, case: Case, check_name: str, backend: str) -> dic
             )
             program = load_program(path)
             try:
-                found = reproduce(lab, program, 1)
+                reproduction = reproduce(lab, program, 1)
             except NeverCompiles as refused:
                 return answer | {"first_failing": REFUSED, "class": "", "said": "", "why": str(refused)}
-            if any(documents(bug, found.trial.observation) for bug in case.bugs if not bug.blocked):
+            if any(documents(bug, reproduction.trial.observation) for bug in case.bugs if not bug.blocked):
                 break
-        answer |= {"backend": asked, "outcome": str(found.outcome), "message": found.identity.message[:200]}
-        climber = Climber(lab, program, found, lambda _: None)
+        answer |= {
+            "backend": asked,
+            "outcome": str(reproduction.outcome),
+            "message": reproduction.identity.message[:200],
+        }
+        climber = Climber(lab, program, reproduction, lambda _: None)
         ladder = climber.climb()
-        climber.narrow(is_named=is_named_by_a_frame(found, ladder), inside=False)
-        classification = classify(program, found, ladder)
+        climber.narrow(is_named=is_named_by_a_frame(reproduction, ladder), inside=False)
+        classification = classify(program, reproduction, ladder)
         return answer | {
             "first_failing": ladder.first_failing,
             "class": classification.symptom,
@@ -184,7 +188,9 @@ def measure(options: argparse.Namespace) -> None:
     cases = {case.id: case for case in load_cases([options.cases], lambda message: print(message, file=sys.stderr))}
     done = set()
     if options.output.exists():
-        done = {(one["case"], one["check"]) for one in map(json.loads, options.output.read_text().splitlines())}
+        done = {
+            (answer["case"], answer["check"]) for answer in map(json.loads, options.output.read_text().splitlines())
+        }
     rows = [row for row in failing(options.torch, options.results / "cells.csv") if not cases[row["case"]].extra]
     rows = [row for row in rows if not options.only or row["case"] in options.only]
     rows = [row for row in rows if (row["case"], row["check"]) not in done][: options.limit]

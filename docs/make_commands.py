@@ -36,10 +36,10 @@ def _command(name: str) -> list[str]:
     if examples:
         lines += ["", "```sh", *(part for command, why in examples for part in (f"# {why}", command)), "```"]
     for group in parser._action_groups:
-        actions = [one for one in group._group_actions if one.dest != "help"]
+        actions = [action for action in group._group_actions if action.dest != "help"]
         if actions:
             lines += ["", f"| {group.title} | |", "| --- | --- |"]
-            lines += [f"| {_name(one)} | {_cell(str(one.help or '').replace('%%', '%'))} |" for one in actions]
+            lines += [f"| {_name(action)} | {_cell(str(action.help or '').replace('%%', '%'))} |" for action in actions]
     return lines
 
 

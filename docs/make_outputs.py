@@ -22,7 +22,7 @@ _BLOCK = re.compile(r"(```console\n\$ (pt2bugs [^\n]*)\n)(.+?)(```)", re.DOTALL)
 
 def page(text: str) -> str:
     """The page with the outputs of today. The current folder must be that of the repository."""
-    return _BLOCK.sub(lambda found: f"{found[1]}{shown(_output(found[2]))}{found[4]}", text)
+    return _BLOCK.sub(lambda match: f"{match[1]}{shown(_output(match[2]))}{match[4]}", text)
 
 
 def shown(output: str) -> str:

@@ -75,7 +75,7 @@ def arrive(browser: Any, end: str) -> None:
     from selenium.webdriver.support.ui import WebDriverWait
 
     there = f"return location.pathname.endsWith('{end}') && document.readyState === 'complete'"
-    WebDriverWait(browser, 30).until(lambda one: one.execute_script(there))
+    WebDriverWait(browser, 30).until(lambda driver: driver.execute_script(there))
 
 
 def cell(case: str, release: str) -> str:

@@ -106,12 +106,12 @@ class Matrix:
 
     def processes(self) -> dict[int, str]:
         """Every process of the run, with its role."""
-        found = {}
+        roles = {}
         for path in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
                 if f"MATRIX_MARK={self.mark}".encode() in (path / "environ").read_bytes():
-                    found[int(path.name)] = _role(path)
-        return found
+                    roles[int(path.name)] = _role(path)
+        return roles
 
     def differences(self, undisturbed: Matrix, before: list[Record]) -> list[str]:
         """What is not as it must be after the fire, in words.
@@ -120,34 +120,34 @@ class Matrix:
             undisturbed: the same matrix, which nobody fired at.
             before: what was in the journal when the fire ended.
         """
-        found = [f"the tables differ: {row}" for row in sorted(set(self.cells) ^ set(undisturbed.cells))]
-        if not found and self.cells != undisturbed.cells:
-            found.append("the tables have another order")
+        differences = [f"the tables differ: {row}" for row in sorted(set(self.cells) ^ set(undisturbed.cells))]
+        if not differences and self.cells != undisturbed.cells:
+            differences.append("the tables have another order")
         records = self.records()
         complete = Counter(cell_key(record) for record in records if is_complete(record))
         if len(complete) != self.size:
-            found.append(f"{len(complete)} of {self.size} cells have an answer")
-        found += [f"measured {times} times: {key}" for key, times in complete.items() if times > 1]
-        found += [f"lost: {record}" for record in before if record not in records]
-        return found + self._leftovers()
+            differences.append(f"{len(complete)} of {self.size} cells have an answer")
+        differences += [f"measured {times} times: {key}" for key, times in complete.items() if times > 1]
+        differences += [f"lost: {record}" for record in before if record not in records]
+        return differences + self._leftovers()
 
     def _leftovers(self) -> list[str]:
         """Processes and folders that outlive the runs."""
-        found = [f"still there: process {pid}, {role}" for pid, role in self.processes().items()]
+        leftovers = [f"still there: process {pid}, {role}" for pid, role in self.processes().items()]
         # The folder of a run that was killed together with its guardian goes with the next run, once it is ten
         # seconds old and so cannot be one that another run has just made.
         for path in self.temporary.iterdir():
             os.utime(path, (time.time() - 60,) * 2)
         program = "from pt2bugs.engine.folders import RunFolder; RunFolder.create().remove()"
         subprocess.run([sys.executable, "-c", program], env=self.environ, check=True)
-        found += [f"still there: {path}" for path in self.temporary.iterdir()]
+        leftovers += [f"still there: {path}" for path in self.temporary.iterdir()]
         environments = self.folder / "home" / "envs"
-        found += [
+        leftovers += [
             f"still there: {path}, half an environment"
             for path in environments.iterdir()
             if path.is_dir() and path.name.startswith("torch-") and not (path / "pt2bugs.json").exists()
         ]
-        return found
+        return leftovers
 
 
 _ENGINE = ("guardian", "zygote", "supervisor", "cell")

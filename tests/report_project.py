@@ -66,11 +66,11 @@ def text_of(element: Element | None) -> str:
 
 
 def find(page: Element, **attributes: str) -> Element:
-    (found,) = (one for one in page.iter() if all(one.get(name) == value for name, value in attributes.items()))
-    return found
+    (element,) = (child for child in page.iter() if all(child.get(name) == value for name, value in attributes.items()))
+    return element
 
 
 def line_of(page: Element, anchor: str) -> Element:
     """The line of a case page that tells about a release."""
-    (found,) = (one for one in page.iter("details") if any(inner.get("id") == anchor for inner in one.iter()))
-    return found
+    (element,) = (child for child in page.iter("details") if any(inner.get("id") == anchor for inner in child.iter()))
+    return element

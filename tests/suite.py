@@ -79,8 +79,8 @@ class Done:
 
     def record(self, case: str, check: str | None = None) -> Record:
         """The one journal line of that case, or of one check of it."""
-        (found,) = (r for r in self.records if r["case"] == case and check in (None, r["check"]))
-        return found
+        (record,) = (r for r in self.records if r["case"] == case and check in (None, r["check"]))
+        return record
 
     def outcomes(self) -> dict[str, str]:
         return {f"{r['case']}::{r['check']}": r["outcome"] for r in self.records}

@@ -82,10 +82,10 @@ def test_names_of_the_package() -> None:
         function = inspect.unwrap(getattr(pt2bugs, name))
         assert function.__doc__
         parameters = inspect.signature(getattr(pt2bugs, name)).parameters.values()
-        assert all(one.annotation is not inspect.Parameter.empty for one in parameters)
+        assert all(parameter.annotation is not inspect.Parameter.empty for parameter in parameters)
         (heading,) = re.findall(rf"^## {name}\((.*)\)$", PAGE, re.MULTILINE)
-        told = [one.strip().partition("=")[0] for one in heading.replace("\\*", "*").split(",")]
-        assert [one for one in told if one != "*"] == [one.name for one in parameters]
+        told = [text.strip().partition("=")[0] for text in heading.replace("\\*", "*").split(",")]
+        assert [text for text in told if text != "*"] == [parameter.name for parameter in parameters]
 
 
 def test_the_page_names_every_field_of_a_result() -> None:
@@ -133,8 +133,8 @@ def test_folders_that_are_not_there(tmp_path: Path) -> None:
 def case(tmp_path: Path) -> Case:
     path = tmp_path / "pytorch_1.py"
     path.write_text(case_text(CHECK + "\ndef test_other():\n    pass\n", backends=["eager", "inductor"]))
-    (found,) = pt2bugs.load_cases(path)
-    return found
+    (only,) = pt2bugs.load_cases(path)
+    return only
 
 
 @pytest.mark.parametrize(

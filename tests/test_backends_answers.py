@@ -43,8 +43,8 @@ def _cell(folder: Path, **settings: Any) -> Cell:
 def line(cell: Cell, outcome: Outcome, backend: str = "mine", verdict: Verdict = Verdict.FAIL, **seen: Any) -> Record:
     facts = EnvironmentFacts(torch="2.13.0", python="3.11.7")
     now = datetime(2026, 1, 1, tzinfo=timezone.utc)
-    one = replace(cell, backend=backend)
-    return new_record(one, Observation(outcome, **seen), verdict, facts, run_id="r", started=now, extras=())
+    of_backend = replace(cell, backend=backend)
+    return new_record(of_backend, Observation(outcome, **seen), verdict, facts, run_id="r", started=now, extras=())
 
 
 def group(cell: Cell, mine: Record | None, *, claims: bool = True, **others: Record) -> Group:
@@ -64,10 +64,10 @@ def test_what_inductor_shares_comes_after_what_is_its_own(cell: Cell) -> None:
     fails, passes = line(cell, Outcome.RAISE, **RAISED), line(cell, Outcome.PASS)
     otherwise = line(cell, Outcome.WRONG, error_type="AssertionError", message="x")
     answers = [
-        answer_for(cell, fails, {"eager": passes, "aot_eager": passes, "inductor": one}, ())
-        for one in (fails, passes, otherwise)
+        answer_for(cell, fails, {"eager": passes, "aot_eager": passes, "inductor": answer}, ())
+        for answer in (fails, passes, otherwise)
     ]
-    assert [one.is_inductors_too for one in of_group(answers, Group.ONLY_YOURS)] == [False, False, True]
+    assert [answer.is_inductors_too for answer in of_group(answers, Group.ONLY_YOURS)] == [False, False, True]
     assert of_group(answers, Group.ONLY_YOURS)[-1] is answers[0]
     assert not answer_for(cell, passes, {"inductor": passes}, ()).is_inductors_too
 
@@ -113,9 +113,9 @@ def test_the_rung_of_a_plain_aot_autograd_is_registered_where_torch_is(cell: Cel
 
 def test_the_documented_bug_is_the_same_failure_in_other_words(tmp_path: Path) -> None:
     cell = _cell(tmp_path, bugs=[{"outcome": "raise", "match": "aten.foo"}])
-    one = line(cell, Outcome.RAISE, error_type="RuntimeError", message="cannot lower aten.foo")
+    mine = line(cell, Outcome.RAISE, error_type="RuntimeError", message="cannot lower aten.foo")
     other = line(cell, Outcome.RAISE, error_type="torch.Unsupported", message="no meta kernel for aten.foo")
-    assert group(cell, one, eager=other) is Group.INHERITED
+    assert group(cell, mine, eager=other) is Group.INHERITED
 
 
 def test_the_other_groups(cell: Cell) -> None:
@@ -163,11 +163,11 @@ def test_what_a_user_says_counts_before_what_is_known(tmp_path: Path, cell: Cell
 
 def test_the_layers_above_are_those_of_its_device(cell: Cell) -> None:
     on_xla = reference_cells(backend_spec("openxla"), [cell.case])
-    assert [one.key[2:] for one in on_xla.plain] == [("cpu", "inductor")]
-    assert [one.key[2:] for one in on_xla.beside] == [("xla", name) for name in LAYERS]
+    assert [layer.key[2:] for layer in on_xla.plain] == [("cpu", "inductor")]
+    assert [layer.key[2:] for layer in on_xla.beside] == [("xla", name) for name in LAYERS]
     on_the_cpu = reference_cells(backend_spec("aot_eager"), [cell.case])
     others = [name for name in REFERENCES if name != "aot_eager"]
-    assert [one.key[2:] for one in on_the_cpu.plain] == [("cpu", name) for name in others]
+    assert [layer.key[2:] for layer in on_the_cpu.plain] == [("cpu", name) for name in others]
     assert on_the_cpu.beside == ()
 
 
@@ -186,11 +186,11 @@ def test_a_wheel_that_was_built_again_is_another_package(tmp_path: Path) -> None
 def test_a_baseline_is_read_back_as_it_was_written(tmp_path: Path, cell: Cell) -> None:
     path = tmp_path / "known.toml"
     failing = {cell.key: line(cell, Outcome.RAISE, error_type="RuntimeError", message='say "no" \\ to\x7f this')}
-    kept = [replace(one, reason="ours", until=date(2026, 6, 1)) for one in base.updated([], failing)]
+    kept = [replace(entry, reason="ours", until=date(2026, 6, 1)) for entry in base.updated([], failing)]
     base.write_baseline(path, kept)
     assert load_accepted(path) == kept
     assert base.differences(kept, failing, date(2026, 6, 1)) == [], "the last day"
-    assert [one.change for one in base.differences(kept, failing, date(2026, 6, 2))] == [base.Change.EXPIRED]
+    assert [entry.change for entry in base.differences(kept, failing, date(2026, 6, 2))] == [base.Change.EXPIRED]
     assert base.updated(kept, failing) == kept
     assert base.updated(kept, {cell.key: line(cell, Outcome.PASS)}) == []
 
@@ -213,13 +213,13 @@ def test_an_entry_by_hand_is_as_good_as_a_written_one(tmp_path: Path, cell: Cell
         assert base.updated(known, {cell.key: record}) == [entry]
     for other in ({"message": "cannot lower aten.bar"}, {"error_type": "KeyError"}):
         record = line(cell, Outcome.RAISE, **{**RAISED, **other})
-        (found,) = base.differences(known, {cell.key: record}, today)
-        assert found.change is base.Change.DIFFERENT
+        (difference,) = base.differences(known, {cell.key: record}, today)
+        assert difference.change is base.Change.DIFFERENT
         (new,) = base.updated(known, {cell.key: record})
         assert new.covers(cell.key, record)
     newer = line(cell, Outcome.RAISE, **RAISED)
     newer["torch"] = "2.14.0"
-    assert [one.change for one in base.differences(known, {cell.key: newer}, today)] == [base.Change.NEW]
+    assert [told.change for told in base.differences(known, {cell.key: newer}, today)] == [base.Change.NEW]
 
 
 def test_a_cell_that_gives_no_answer_is_not_gone(cell: Cell) -> None:
@@ -256,8 +256,8 @@ def test_failures_of_one_frame_stand_together(tmp_path: Path) -> None:
     records = [hang(cells[0], WAITS), line(cells[1], Outcome.RAISE, **RAISED), hang(cells[2], WAITS)]
     others = dict.fromkeys(("eager", "aot_eager"), line(cells[0], Outcome.PASS))
     answers = [answer_for(cell, record, others, ()) for cell, record in zip(cells, records, strict=True)]
-    assert [one.frame for one in answers] == ["mine/runtime.py:7 wait", "", "mine/runtime.py:7 wait"]
-    assert [one.cell.case.id for one in of_group(answers, Group.ONLY_YOURS)] == ["one", "three", "two"]
+    assert [answer.frame for answer in answers] == ["mine/runtime.py:7 wait", "", "mine/runtime.py:7 wait"]
+    assert [answer.cell.case.id for answer in of_group(answers, Group.ONLY_YOURS)] == ["one", "three", "two"]
     assert answers[0].as_dict("")["frame"] == "mine/runtime.py:7 wait"
 
 

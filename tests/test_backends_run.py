@@ -210,7 +210,7 @@ def test_the_answer_says_what_is_its_own(vendor: Vendor) -> None:
     changes = [line.split("|")[1].strip() for line in worse.stdout.splitlines()[2:]]
     assert changes == ["new", "different", "gone"]
     differences = json.loads(vendor.run("backend", *arguments, "--json").stdout)["differences"]
-    assert [(one["change"], one["case"]) for one in differences] == [
+    assert [(difference["change"], difference["case"]) for difference in differences] == [
         ("new", "own"), ("different", "shared"), ("gone", "fine"),
     ]  # fmt: skip
     assert differences[1]["known"] != differences[1]["seen"]
@@ -273,7 +273,7 @@ def test_pytest_reaches_a_backend_as_the_command_does(suite: Suite) -> None:
 
 def test_a_backend_means_the_same_to_list_and_to_run(vendor: Vendor) -> None:
     vendor.case("inner", "def test_inner():\n    pass\n", backends=["aot_eager"])
-    listed = {one["case"] for one in json.loads(vendor.run("list", "--backend", "mine", "--json").stdout)}
+    listed = {case["case"] for case in json.loads(vendor.run("list", "--backend", "mine", "--json").stdout)}
     assert listed == {"fine", "own", "shared", "theirs", "trains", "setting"}
     assert json.loads(vendor.run("list", "--backend", "aot_eager", "inner", "--json").stdout)[0]["case"] == "inner"
 
@@ -293,7 +293,7 @@ def test_compare_takes_the_backend_and_accepts_what_is_known(vendor: Vendor) -> 
     with_it = ("--with", str(wheel), "--import", "mine", "--index", vendor.index, "--backend", "mine")
     moved = vendor.run("compare", "2.12.0", "2.13.0", "own", "fine", *with_it, "--json")
     assert moved.returncode == 1, moved.stderr
-    changes = {one["case"]: one["change"] for one in json.loads(moved.stdout)["changes"]}
+    changes = {change["case"]: change["change"] for change in json.loads(moved.stdout)["changes"]}
     assert changes == {"own": "broken", "fine": "passes in both"}
     file = vendor.folder / "known.toml"
     file.write_text(

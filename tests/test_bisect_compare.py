@@ -154,7 +154,7 @@ def test_matrix_bisect_and_compare_agree(
     main(["bisect", "--torch", "all", "--thorough", "--offline", "--json", *where])
     answers = {answer["case"]: answer for answer in json.loads(capsys.readouterr().out)["answers"]}
     for case, answer in answers.items():
-        shown = [(one["before"], one["after"], one["kind"]) for one in answer["transitions"]]
+        shown = [(change["before"], change["after"], change["kind"]) for change in answer["transitions"]]
         assert shown == in_matrix([(release, matrix.loc[case, release]) for release in releases])
 
     for before, after in pairwise(releases):
@@ -195,7 +195,7 @@ def test_more_than_two_releases_are_moves_one_after_the_other(
     write_journal(project, write_case(project, "pytorch_1"), {"2.9.1": ".", "2.10.0": "B", "2.11.0": "."})
     assert main(["compare", "2.9.1", "2.10.0", "2.11.0", "pytorch_1", "--offline", "--json"]) == 1
     first, second = json.loads(capsys.readouterr().out)
-    assert [(one["from"], one["to"]) for one in (first, second)] == [("2.9.1", "2.10.0"), ("2.10.0", "2.11.0")]
+    assert [(move["from"], move["to"]) for move in (first, second)] == [("2.9.1", "2.10.0"), ("2.10.0", "2.11.0")]
     assert (first["summary"]["broken"], second["summary"]["fixed"]) == (1, 1)
     (change,) = first["changes"]
     assert (change["component"], change["symptom"]) == ("dynamo", "crash")
@@ -293,7 +293,7 @@ def test_a_file_of_accepted_breakages_that_is_none(
     Path("accepted.toml").write_text(text)
     assert main(["compare", "2.9.1", "2.10.0", "--offline", "--allow", "accepted.toml"]) == 2
     err = capsys.readouterr().err
-    assert all(one in err for one in messages), err
+    assert all(message in err for message in messages), err
     assert "Traceback" not in err
 
 
@@ -301,7 +301,7 @@ def test_entries_that_count_for_ever_are_told(project: Path, capsys: pytest.Capt
     write_journal(project, write_case(project, "pytorch_1"), {"2.9.1": ".", "2.10.0": "B"})
     write_journal(project, write_case(project, "pytorch_2"), {"2.9.1": "B", "2.10.0": "B"})
     ids = ("pytorch_1", "pytorch_2", "pytorch_3")
-    Path("known.toml").write_text("".join(f"[[accepted]]\ncase = '{one}'\noutcome = 'wrong'\n" for one in ids))
+    Path("known.toml").write_text("".join(f"[[accepted]]\ncase = '{id_}'\noutcome = 'wrong'\n" for id_ in ids))
     assert main(["compare", "2.9.1", "2.10.0", "--offline", "--baseline", "known.toml"]) == 0
     out, err = capsys.readouterr()
     assert "accepted for ever, no reason given" in out

@@ -44,7 +44,7 @@ def transitions_in(truth: Sequence[State]) -> list[tuple[int, int, bool]]:
 
 
 def found_by(search: Search[int]) -> list[tuple[int, int, bool]]:
-    return [(one.before, one.after, one.introduced) for one in search.transitions()]
+    return [(change.before, change.after, change.introduced) for change in search.transitions()]
 
 
 @given(any_truth)
@@ -117,7 +117,7 @@ def test_what_is_known_is_not_asked_and_every_change_it_shows_is_narrowed(
     assert not set(probe.asked) & set(known)
     shown = transitions_in([known.get(version, UNKNOWN) for version in versions])
     for before, after, introduced in shown:
-        inside = [found for found in found_by(search) if before <= found[0] and found[1] <= after]
+        inside = [change for change in found_by(search) if before <= change[0] and change[1] <= after]
         assert len(inside) % 2 == 1
         assert inside[0][2] is introduced
 
@@ -136,7 +136,7 @@ def test_a_stretch_that_cannot_say_is_stepped_over(shape: tuple[int, int, int, i
     search = bisect(range(count), probe)
     assert found_by(search) == transitions_in(truth)
     # A hole inside the final window must be probed whole; any other costs a few steps to get out of.
-    inside = sum(len(one.between) for one in search.transitions())
+    inside = sum(len(change.between) for change in search.transitions())
     assert len(probe.asked) <= 3 * budget(count) + inside
 
 
@@ -190,7 +190,7 @@ def test_many_checks_together_find_what_each_finds_alone_in_no_more_versions(tru
     assert len(visited) <= sum(len(search.states) for search in searches)
     for search, truth in zip(searches, truths, strict=True):
         assert set(found_by(search)) <= set(transitions_in(truth))
-        assert all(not one.unprobed for one in search.transitions())
+        assert all(not change.unprobed for change in search.transitions())
 
 
 @given(any_truth, st.data())
@@ -230,8 +230,11 @@ def test_every_documented_case_is_found_within_its_budget() -> None:
         documented = {release: expects_bug(cell, release, "3.11") for release in usable}
         truth = {release: BUG if is_there else NO_BUG for release, is_there in documented.items()}
         search = bisect(usable, truth.__getitem__, expected=documented)
-        found = [(usable.index(one.before), usable.index(one.after), one.introduced) for one in search.transitions()]
-        assert found == transitions_in([truth[release] for release in usable]), cell.case.id
-        assert len(found) != 1 or len(search.states) <= budget(len(MINORS)), cell.case.id
-        changing += bool(found)
+        changes = [
+            (usable.index(change.before), usable.index(change.after), change.introduced)
+            for change in search.transitions()
+        ]
+        assert changes == transitions_in([truth[release] for release in usable]), cell.case.id
+        assert len(changes) != 1 or len(search.states) <= budget(len(MINORS)), cell.case.id
+        changing += bool(changes)
     assert changing, "some documented bug has an end"

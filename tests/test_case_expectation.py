@@ -91,10 +91,10 @@ def test_the_first_entry_that_applies_wins() -> None:
 
 
 def test_entries_for_one_check_or_backend() -> None:
-    one = case(Bug(Outcome.RAISE, check="test_b"), Bug(Outcome.RAISE, backend="eager"))
-    assert verdict(one, SEEN, check="test_b") is Verdict.XFAIL
-    assert verdict(one, SEEN) is Verdict.FAIL
-    assert verdict(one, SEEN, backend="eager") is Verdict.XFAIL
+    of_two = case(Bug(Outcome.RAISE, check="test_b"), Bug(Outcome.RAISE, backend="eager"))
+    assert verdict(of_two, SEEN, check="test_b") is Verdict.XFAIL
+    assert verdict(of_two, SEEN) is Verdict.FAIL
+    assert verdict(of_two, SEEN, backend="eager") is Verdict.XFAIL
 
 
 def test_a_backend_that_the_header_does_not_name() -> None:

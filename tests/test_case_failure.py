@@ -14,9 +14,9 @@ RAISED = Observation(Outcome.RAISE, "RuntimeError", "size 3 at 0x7f00aa", "torch
 
 
 def failure(seen: Observation, **changes: object) -> Failure:
-    found = Failure.of(replace(seen, **changes))  # type: ignore[arg-type]
-    assert found is not None
-    return found
+    changed = Failure.of(replace(seen, **changes))  # type: ignore[arg-type]
+    assert changed is not None
+    return changed
 
 
 def same_at(first: Failure, second: Failure) -> list[Level]:

@@ -118,7 +118,9 @@ def test_all_problems_are_told_at_once(tmp_path: Path) -> None:
     lines = str(caught.value).splitlines()
     assert len(lines) == 5
     assert all(line.startswith(f"{path}:") for line in lines)
-    assert [problem.line for problem in caught.value.problems] == sorted(one.line or 0 for one in caught.value.problems)
+    assert [problem.line for problem in caught.value.problems] == sorted(
+        other.line or 0 for other in caught.value.problems
+    )
 
 
 def test_of_every_file_too(tmp_path: Path) -> None:

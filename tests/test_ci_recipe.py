@@ -104,17 +104,17 @@ def test_plan_shards_merge_page(
     (done,) = plan.run(**given)
     assert done.returncode == 0, done.stderr
     shards = json.loads(plan.output["shards"])
-    assert [(one["number"], one["cells"], one["environments"]) for one in shards] == [
+    assert [(shard["number"], shard["cells"], shard["environments"]) for shard in shards] == [
         (1, 2, ["torch 2.5.1"]), (2, 2, ["torch 2.6.0"]),
     ]  # fmt: skip
-    assert all(one["minutes"] > 0 and one["gigabytes"] > 0 and one["cache"] for one in shards)
+    assert all(shard["minutes"] > 0 and shard["gigabytes"] > 0 and shard["cache"] for shard in shards)
 
     merge = Job(tmp_path / "merge", checkout, "matrix.yml", "merge")
-    for one in shards:
-        job = Job(tmp_path / f"shard-{one['number']}", checkout, "matrix.yml", "shard")
-        (done,) = job.run(**given, SHARD=one["shard"])
+    for shard in shards:
+        job = Job(tmp_path / f"shard-{shard['number']}", checkout, "matrix.yml", "shard")
+        (done,) = job.run(**given, SHARD=shard["shard"])
         commands = [line for line in done.stdout.splitlines() if line.startswith("::")]
-        if one["number"] == 1:
+        if shard["number"] == 1:
             assert (done.returncode, commands) == (0, []), done.stderr
             assert "All cells are as expected." in job.summary
         else:
@@ -122,7 +122,7 @@ def test_plan_shards_merge_page(
             assert done.returncode == 1
             assert re.match(r"::error file=cases/dynamo/ends\.py,line=\d+,title=torch 2\.6\.0 ends%3A fail::", command)
             assert "1 of 2 cells are not as expected." in job.summary
-        shutil.copytree(job.folder / "lines", merge.folder / "shards" / f"shard-{one['number']}")
+        shutil.copytree(job.folder / "lines", merge.folder / "shards" / f"shard-{shard['number']}")
 
     for done in merge.run(**given):
         assert done.returncode == 0, done.stderr
@@ -212,8 +212,8 @@ def test_what_a_step_needs_is_there(file: str) -> None:
     for needed, output in re.findall(r"needs\.(\w+)\.outputs\.(\w+)", text):
         assert output in jobs[needed]["outputs"]
     for step, output in re.findall(r"steps\.(\w+)\.outputs\.(\w+)", text):
-        (found,) = [one for job in jobs.values() for one in job["steps"] if one.get("id") == step]
-        assert f'"{output}=' in found["run"]
+        (chosen,) = [known for job in jobs.values() for known in job["steps"] if known.get("id") == step]
+        assert f'"{output}=' in chosen["run"]
     keys = ("shard", "number", "cache", "part")
     assert set(re.findall(r"matrix\.(\w+)", text)) <= set(keys)
 

@@ -165,7 +165,7 @@ def test_lines_are_those_of_a_local_run(shared: Cluster, project: Project, tmp_p
     here.run_here(here.work(cells, *RELEASES))
     assert project.identities() == here.identities()
     assert set(project.times().values()) == {1}
-    assert [one.failure for one in work] == ["", "", ""]
+    assert [part.failure for part in work] == ["", "", ""]
     names = {path.name for path in tmp_path.glob("results/journal/*")}
     assert names == {path.name for path in tmp_path.glob("here/results/journal/*")}
     hosts = {line["host"] for line in project.lines}
@@ -251,12 +251,12 @@ def shooting_at_new_workers(shots: int) -> Iterator[list[int]]:
     """Kill that many worker processes of this process as soon as each is there; gives their numbers."""
 
     def workers() -> set[int]:
-        found = set()
+        pids = set()
         for path in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
                 if b"spawn_main" in (path / "cmdline").read_bytes() and parent_of(int(path.name)) == os.getpid():
-                    found.add(int(path.name))
-        return found
+                    pids.add(int(path.name))
+        return pids
 
     hit: list[int] = []
     before = workers()
@@ -315,7 +315,7 @@ def test_workers_are_asked_for_the_pythons_that_are_wanted(shared: Cluster) -> N
     shared.roll_call([PYTHON, "3.99"], 60)
     assert len(shared.workers) == 2
     for worker in shared.workers.values():
-        assert {one for one in worker.offers if one.startswith("python ")} == {f"python {PYTHON}"}
+        assert {offer for offer in worker.offers if offer.startswith("python ")} == {f"python {PYTHON}"}
 
 
 def test_workers_that_do_not_fit(shared: Cluster, address: str, project: Project, tmp_path: Path) -> None:
@@ -332,12 +332,13 @@ def test_workers_that_do_not_fit(shared: Cluster, address: str, project: Project
     with dask(*one_worker(where, "old"), PYTHONPATH=str(copy)), dask(*one_worker(where, "broken"), **home):
         there = {"old", "broken"}
         wait_until(
-            lambda: there <= {one["name"] for one in shared.client.scheduler_info()["workers"].values()}, timeout_s=240
+            lambda: there <= {part["name"] for part in shared.client.scheduler_info()["workers"].values()},
+            timeout_s=240,
         )
         # As many new releases as workers: each of them begins one.
         work = project.run(shared, project.work(cells, *FRESH))
         refused = list(shared.refused.values())
-    assert [one.failure for one in work] == ["", "", ""]
+    assert [part.failure for part in work] == ["", "", ""]
     assert set(project.times().values()) == {1}
     assert {line["outcome"] for line in project.lines} == {"pass"}
     assert len(refused) == 1
@@ -361,7 +362,7 @@ def test_a_scheduler_that_goes(shared: Cluster, project: Project, tmp_path: Path
     before = project.lines
     assert 1 <= len(before) < len(cells)
     newest = project.results.load([cell.case for cell in cells], project.told.append)
-    targets = [one.target for one in project.work(cells, "2.5.0")]
+    targets = [part.target for part in project.work(cells, "2.5.0")]
     project.run(shared, owed(plan(cells, targets), newest.lines()))
     assert project.lines[: len(before)] == before
     assert set(project.times().values()) == {1}

@@ -32,7 +32,7 @@ def span(first: int, last: int, fault: str, name: str) -> dict[str, dict[str, st
 
 
 def merged(*spans: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
-    return {release: {k: v for one in spans for k, v in one.get(release, {}).items()} for release in MINORS}
+    return {release: {k: v for part in spans for k, v in part.get(release, {}).items()} for release in MINORS}
 
 
 RELEASES = merged(
@@ -80,7 +80,7 @@ def bisect(project: Project, *arguments: str) -> tuple[subprocess.CompletedProce
 
 
 def windows(answer: dict[str, Any]) -> list[tuple[str, str, str]]:
-    return [(one["kind"], one["before"], one["after"]) for one in answer["transitions"]]
+    return [(change["kind"], change["before"], change["after"]) for change in answer["transitions"]]
 
 
 def test_one_check_from_an_empty_journal(project: Project) -> None:

@@ -50,7 +50,7 @@ def test_cases_that_are_gone_are_named(
     write_journal(tmp_path, gone, {"2.9.1": "B"})
     gone.unlink()
     main(["doctor", "--json"])
-    (finding,) = [one for one in json.loads(capsys.readouterr().out) if one["name"] == "results"]
+    (finding,) = [told for told in json.loads(capsys.readouterr().out) if told["name"] == "results"]
     assert finding["seen"] == "results: lines of cases that do not exist: pytorch_2"
     main(["check", "--no-run"])
     assert "lines of cases that do not exist, and no table has them: pytorch_2" in capsys.readouterr().err

@@ -44,9 +44,9 @@ def test_another_verdict(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     ]
     assert "1 of 2 verdicts are equal, 1 differ (0 as the header says), 2 are in one folder only" in err
     assert diff("pytorch_one", "--json") == 1
-    (found,) = json.loads(capsys.readouterr().out)
-    assert (found["case"], found["torch"]) == ("pytorch_one", "2.13.0")
-    assert found["differs"] == {"verdict": ["pass", "fail"]}
+    (difference,) = json.loads(capsys.readouterr().out)
+    assert (difference["case"], difference["torch"]) == ("pytorch_one", "2.13.0")
+    assert difference["differs"] == {"verdict": ["pass", "fail"]}
 
 
 def test_a_release_that_one_did_not_run_is_no_difference(folder: Path) -> None:

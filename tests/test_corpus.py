@@ -124,9 +124,9 @@ def test_areas(tmp_path: Path, program: str, settings: dict[str, Any], areas: se
     path.write_text(
         path.read_text().replace("def test_it", f'"""Freezing of torch.optim."""\n\n{program}\n\ndef test_it')
     )
-    found = cases_by_area(load_cases([tmp_path]))
-    assert {area.name for area, cases in found if cases} == areas
-    assert len(found) == len(known_areas())
+    by_area = cases_by_area(load_cases([tmp_path]))
+    assert {area.name for area, cases in by_area if cases} == areas
+    assert len(by_area) == len(known_areas())
 
 
 def test_the_citation_is_valid() -> None:

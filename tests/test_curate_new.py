@@ -49,7 +49,7 @@ def test_bad_names(word: str) -> None:
 
 
 def test_backend_and_device_become_parameters() -> None:
-    found = draft("""
+    made = draft("""
         import torch
 
         def f(x):
@@ -58,8 +58,8 @@ def test_backend_and_device_become_parameters() -> None:
         x = torch.randn(3, device="cuda")
         assert torch.compile(f, backend="aot_eager")(x.cuda()).equal(f(x))
     """)
-    assert (found.parameters, found.backends, found.devices) == (("device", "backend"), ("aot_eager",), ("cpu", "cuda"))
-    program = found.program("test_it")
+    assert (made.parameters, made.backends, made.devices) == (("device", "backend"), ("aot_eager",), ("cpu", "cuda"))
+    program = made.program("test_it")
     assert "torch.randn(3, device=device)" in program
     assert "torch.compile(f, backend=backend)(x.to(device))" in program
     assert program.endswith('if __name__ == "__main__":\n    test_it("cpu", "aot_eager")\n')
@@ -68,9 +68,9 @@ def test_backend_and_device_become_parameters() -> None:
 
 
 def test_a_decorator_and_a_bare_compile_are_inductors() -> None:
-    found = draft("import torch\n\n@torch.compile\ndef f(x):\n    return x\n\nassert f(torch.ones(1)) == 1\n")
-    assert found.backends == ("inductor",)
-    assert "    compiled_f = torch.compile(f, backend=backend)\n    assert compiled_f(" in found.program("test_it")
+    made = draft("import torch\n\n@torch.compile\ndef f(x):\n    return x\n\nassert f(torch.ones(1)) == 1\n")
+    assert made.backends == ("inductor",)
+    assert "    compiled_f = torch.compile(f, backend=backend)\n    assert compiled_f(" in made.program("test_it")
 
 
 def test_several_backends_are_left_to_the_script() -> None:
@@ -179,7 +179,7 @@ def test_of_a_function_that_gives_nothing_the_arguments_are_compared() -> None:
 
 
 def test_a_fragment_of_a_test_suite() -> None:
-    found = draft("""
+    made = draft("""
             def test_it(self):
                 def f(x):
                     return x + 1
@@ -187,7 +187,7 @@ def test_a_fragment_of_a_test_suite() -> None:
                 self.assertTrue(Dim)
                 unknown(f)
     """)
-    program = found.program("test_it")
+    program = made.program("test_it")
     assert "import torch\nfrom torch.export import Dim\n" in program
     assert "torch.testing.assert_close(torch.compile(f, backend=backend)(torch.ones(1)), f(torch.ones(1)))" in program
     assert "assert Dim\n" in program
@@ -221,7 +221,7 @@ def test_what_cannot_be_told_is_marked(source: str) -> None:
 
 
 def test_main_block_and_docstring() -> None:
-    found = draft("""
+    made = draft("""
         '''The sum is off by one.'''
         import torch
 
@@ -231,8 +231,8 @@ def test_main_block_and_docstring() -> None:
         if __name__ == "__main__":
             main()
     """)
-    assert found.doc == "The sum is off by one."
-    assert found.program("test_it").count("__main__") == 1
+    assert made.doc == "The sum is off by one."
+    assert made.program("test_it").count("__main__") == 1
 
 
 @pytest.fixture

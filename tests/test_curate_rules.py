@@ -155,8 +155,8 @@ def test_the_program_at_the_release_it_pins(tmp_path: Path, lines: list[Any], ho
 def test_what_was_not_measured_is_asked_for_by_one_rule(tmp_path: Path) -> None:
     """One run answers them all: `releases` names it, and nothing is said of graphs that no run could count."""
     case = write(tmp_path, bugs=[BUG])
-    found = [check_pinned(case, []), check_compiles(case, []), check_releases(case, [])]
-    assert [one.holds for one in found] == [None, None, False]
+    findings = [check_pinned(case, []), check_compiles(case, []), check_releases(case, [])]
+    assert [finding.holds for finding in findings] == [None, None, False]
 
 
 def test_the_pin_is_the_newest_release_that_fails(tmp_path: Path) -> None:
@@ -258,9 +258,9 @@ def test_compiles_and_duration(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def prober() -> Iterator[Prober]:
     """On the real torch that is installed here."""
-    one = Prober()
-    yield one
-    one.close()
+    opened = Prober()
+    yield opened
+    opened.close()
 
 
 def runs(case: Case, prober: Prober) -> dict[str, bool | None]:
@@ -323,8 +323,8 @@ def test_a_program_that_disagrees_with_itself(tmp_path: Path, prober: Prober) ->
 
 def test_all_rules_are_answered(tmp_path: Path, prober: Prober) -> None:
     case = write(tmp_path, BROKEN, bugs=[{**BUG, "torch": ">=2"}])
-    found = findings_of(case, [case], [line("2.13.0", "xfail", outcome="wrong")], prober)
-    assert tuple(one.rule for one in found) == RULES
-    assert all(one.holds for one in found)
+    findings = findings_of(case, [case], [line("2.13.0", "xfail", outcome="wrong")], prober)
+    assert tuple(finding.rule for finding in findings) == RULES
+    assert all(finding.holds for finding in findings)
     skipped = findings_of(write(tmp_path, bugs=[BUG], devices=["cuda"]), [case], [], prober)
-    assert [one.message for one in skipped[-3:]] == ["needs cuda"] * 3
+    assert [finding.message for finding in skipped[-3:]] == ["needs cuda"] * 3

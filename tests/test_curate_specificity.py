@@ -104,16 +104,16 @@ def test_file_and_line_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[st
     line = path.read_text().split("\n").index("# [[tool.pt2bugs.bug]]") + 1
     assert main(["check", "--no-run", "--cases", str(path.parent), "--results", str(tmp_path)]) == 1
     assert f"identity: {path}:{line}: the entry would also accept another difference" in capsys.readouterr().out
-    (found,) = (one for one in problems_of(path) if one.text.startswith("identity"))
-    assert found.line == line
+    (told,) = (problem for problem in problems_of(path) if problem.text.startswith("identity"))
+    assert told.line == line
 
 
 def test_what_is_invented_is_of_the_type_that_the_entry_names() -> None:
     case = parse_case(ROOT / "cases" / "dynamo" / "pytorch_163640.py")
     for bug in case.bugs:
-        found = list(other_failures(case, bug))
-        assert found
-        assert {(one.seen.outcome, one.seen.error_type) for one in found} == {(bug.outcome, bug.error or "")}
+        others = list(other_failures(case, bug))
+        assert others
+        assert {(other.seen.outcome, other.seen.error_type) for other in others} == {(bug.outcome, bug.error or "")}
 
 
 def observed(message: str, error: str = "AssertionError", outcome: Outcome = Outcome.WRONG) -> Observation:

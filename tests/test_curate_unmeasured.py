@@ -42,8 +42,8 @@ def test_it_is_a_good_case_as_far_as_can_be_said(tmp_path: Path) -> None:
     case = write(tmp_path, devices=["cuda"])
     assert check_header(case).holds
     assert check_imports(case).holds
-    found = [check_releases(case, []), check_compiles(case, [])]
-    assert [(one.holds, one.message) for one in found] == [(None, "not measured: needs cuda")] * 2
+    findings = [check_releases(case, []), check_compiles(case, [])]
+    assert [(finding.holds, finding.message) for finding in findings] == [(None, "not measured: needs cuda")] * 2
     assert check_imports(write(tmp_path, devices=["cpu", "cuda"])).holds is False, "a CPU has no triton"
 
 

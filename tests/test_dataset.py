@@ -66,8 +66,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_case(folder, "pytorch_8", devices=["cuda"], bugs=[], issue="https://github.com/pytorch/pytorch/issues/8")
     fixes = folder / "results" / "fixes"
     fixes.mkdir()
-    found = [isolation("executed", "view"), isolation("proved", "reshape")]
-    (fixes / "pytorch_5.json").write_text(json.dumps({"schema": 1, "isolations": found}))
+    isolations = [isolation("executed", "view"), isolation("proved", "reshape")]
+    (fixes / "pytorch_5.json").write_text(json.dumps({"schema": 1, "isolations": isolations}))
     return folder
 
 
@@ -289,12 +289,12 @@ def test_a_group_is_on_one_side() -> None:
         row("e", "d", None, None),
         row("f", "f", "99.0", None),
     ]
-    days = {one["bug"]: one["part"] for one in by_day(rows)}
+    days = {entry["bug"]: entry["part"] for entry in by_day(rows)}
     assert days == {"a": "test", "b": "test", "c": "validation", "d": "unfixed", "e": "unfixed", "f": "test"}
-    roots = {one["bug"]: one["part"] for one in by_root(rows)}
+    roots = {entry["bug"]: entry["part"] for entry in by_root(rows)}
     assert roots["a"] == roots["b"]
     assert roots["d"] == roots["e"]
-    assert roots == {one["bug"]: one["part"] for one in by_root(reversed(rows))}
+    assert roots == {entry["bug"]: entry["part"] for entry in by_root(reversed(rows))}
 
 
 @pytest.mark.parametrize("split", ["by-root", "by-day"])

@@ -135,7 +135,7 @@ def test_a_command_of_the_documents_works(
     monkeypatch.setenv("PT2BUGS_HOME", str(world.folder / "home"))
     if "--torch" not in line:
         monkeypatch.setenv("PYTHONPATH", str(world.torch))
-    arguments = [argument for one in shlex.split(replaced(line))[1:] for argument in globbed(one)]
+    arguments = [argument for word in shlex.split(replaced(line))[1:] for argument in globbed(word)]
     prepare(world, arguments)
     status = main(arguments)
     # 1: a documented bug is there, or a case is not a good one.

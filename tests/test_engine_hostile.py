@@ -40,12 +40,12 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Run]]:
         suite.case("crashes_at_import", "import os\nos.abort()\ndef test_hostile(): pass\n")
         before = set(suite.folder.iterdir())
         started[mode] = (suite, before, suite.start(**env, **SECRETS))
-    found = {}
+    by_mode = {}
     for mode, (suite, before, process) in started.items():
         done = suite.finish(process)
         left = set(suite.folder.iterdir()) - before - {suite.journal}
-        found[mode] = Run(mode, suite, done, left, suite.survivors())
-    yield found
+        by_mode[mode] = Run(mode, suite, done, left, suite.survivors())
+    yield by_mode
 
 
 @pytest.fixture(params=MODES)

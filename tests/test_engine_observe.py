@@ -33,18 +33,18 @@ def test_an_error_without_a_word_has_the_frames_of_its_cause(message: str, frame
     inner = function("_dynamo/lists.py", "raise KeyError('x')")
     middle = function("_dynamo/symbolic_convert.py", "inner()", inner=inner)
     body = f"try: middle()\n    except KeyError as error: raise RuntimeError({message!r}) from error"
-    found = seen(function("_dynamo/convert_frame.py", body, middle=middle))
-    assert found.frame == "torch/_dynamo/convert_frame.py:3 call"
-    assert found.frames[:2] == [f"torch/_dynamo/{name}.py:2 call" for name in frames]
+    observed = seen(function("_dynamo/convert_frame.py", body, middle=middle))
+    assert observed.frame == "torch/_dynamo/convert_frame.py:3 call"
+    assert observed.frames[:2] == [f"torch/_dynamo/{name}.py:2 call" for name in frames]
 
 
 def test_where_the_time_was_up_each_function_stands_once() -> None:
     last = function("_dynamo/utils.py", "raise CheckTimeout", CheckTimeout=CheckTimeout)
     again = function("_inductor/lowering.py", "return call(n - 1) if (n := arguments[0]) else last()", last=last)
     outer = function("_inductor/scheduler.py", "again(40)", again=again)
-    found = seen(outer)
-    assert found.outcome is Outcome.TIMEOUT
-    assert (found.frame, found.frames) == (
+    observed = seen(outer)
+    assert observed.outcome is Outcome.TIMEOUT
+    assert (observed.frame, observed.frames) == (
         "torch/_dynamo/utils.py:2 call",
         ["torch/_inductor/lowering.py:2 call", "torch/_inductor/scheduler.py:2 call"],
     )
@@ -54,8 +54,8 @@ def test_the_time_was_up_while_another_exception_was_handled() -> None:
     """Its frames are asked for, and not those of the other exception."""
     body = "try: raise AttributeError\n    except AttributeError: raise CheckTimeout"
     last = function("_inductor/virtualized.py", body, CheckTimeout=CheckTimeout)
-    found = seen(function("_inductor/lowering.py", "last()", last=last))
-    assert (found.frame, found.frames) == (
+    observed = seen(function("_inductor/lowering.py", "last()", last=last))
+    assert (observed.frame, observed.frames) == (
         "torch/_inductor/virtualized.py:3 call",
         ["torch/_inductor/lowering.py:2 call"],
     )
@@ -76,9 +76,9 @@ def test_the_number_of_frames(error: type[BaseException], most: int) -> None:
     below = function("deep/file_0.py", "raise error('words')", error=error)
     for number in range(1, 40):
         below = function(f"deep/file_{number}.py", "below()", below=below)
-    found = seen(below)
-    assert found.frame == "torch/deep/file_0.py:2 call"
-    assert [found.frame, *found.frames] == [f"torch/deep/file_{number}.py:2 call" for number in range(most)]
+    observed = seen(below)
+    assert observed.frame == "torch/deep/file_0.py:2 call"
+    assert [observed.frame, *observed.frames] == [f"torch/deep/file_{number}.py:2 call" for number in range(most)]
 
 
 def test_the_stack_of_a_crash_is_without_the_harness() -> None:

@@ -39,13 +39,13 @@ def test_two_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
         subprocess.Popen([*command, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for name in "ab"
     ]
     # Each has read the file before the other writes it.
-    assert [_pipe(one.stdout).readline() for one in both] == ["read\n"] * 2
-    for one in both:
-        _pipe(one.stdin).write("go\n")
-        _pipe(one.stdin).flush()
-    for one in both:
-        one.communicate()
-        assert one.returncode == 0
+    assert [_pipe(process.stdout).readline() for process in both] == ["read\n"] * 2
+    for process in both:
+        _pipe(process.stdin).write("go\n")
+        _pipe(process.stdin).flush()
+    for process in both:
+        process.communicate()
+        assert process.returncode == 0
     known = WarmCache(tmp_path).stored
     assert known["isa_builds"] == ["a", "b"]
     assert set(known["needs"]) == {f"{name} {number}" for name in "ab" for number in range(30)}

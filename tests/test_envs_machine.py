@@ -11,17 +11,17 @@ from pt2bugs.cli import main
 
 def doctor(capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, dict[str, object]]]:
     status = main(["doctor", "--json"])
-    return status, {one["name"]: one for one in json.loads(capsys.readouterr().out)}
+    return status, {finding["name"]: finding for finding in json.loads(capsys.readouterr().out)}
 
 
 def test_a_machine_without_a_compiler(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setenv("CXX", str(tmp_path / "no-compiler"))
-    status, found = doctor(capsys)
+    status, findings = doctor(capsys)
     assert status == 1
-    assert found["C++ compiler"]["is_fine"] is False
-    assert "CXX" in str(found["C++ compiler"]["remedy"])
+    assert findings["C++ compiler"]["is_fine"] is False
+    assert "CXX" in str(findings["C++ compiler"]["remedy"])
 
 
 def test_what_is_there(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -31,11 +31,11 @@ def test_what_is_there(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
     monkeypatch.setenv("CXX", str(compiler))
     monkeypatch.setenv("TORCH_COMPILE_DISABLE", "1")
     monkeypatch.setenv("PT2BUGS_HOME", str(tmp_path / "not" / "yet"))
-    _, found = doctor(capsys)
-    assert found["C++ compiler"]["seen"] == "compiler 1.2"
-    assert "TORCH_COMPILE_DISABLE" in str(found["variables"]["seen"])
-    assert str(found["uv"]["seen"]).startswith("uv ")
-    assert "free for environments" in str(found["disk"]["seen"])
+    _, findings = doctor(capsys)
+    assert findings["C++ compiler"]["seen"] == "compiler 1.2"
+    assert "TORCH_COMPILE_DISABLE" in str(findings["variables"]["seen"])
+    assert str(findings["uv"]["seen"]).startswith("uv ")
+    assert "free for environments" in str(findings["disk"]["seen"])
 
 
 def test_on_one_screen(capsys: pytest.CaptureFixture[str]) -> None:

@@ -135,9 +135,9 @@ def index() -> Iterator[Index]:
 @pytest.mark.skipif("not __import__('platform').machine() == 'x86_64'", reason="the page lists x86_64 wheels")
 def test_an_index(index: Index, tmp_path: Path) -> None:
     (tmp_path / "torch-2.13.0+cpu-cp311-cp311-manylinux_2_28_x86_64.whl").touch()
-    found = available_releases(Sources(index.url, (str(tmp_path),)))
-    assert [str(release) for release in found] == ["2.9.1", "2.13.0", "2.14.0.dev20260101"]
-    assert found[0].pythons == ("3.10", "3.11")
+    releases = available_releases(Sources(index.url, (str(tmp_path),)))
+    assert [str(release) for release in releases] == ["2.9.1", "2.13.0", "2.14.0.dev20260101"]
+    assert releases[0].pythons == ("3.10", "3.11")
 
 
 def test_no_network() -> None:
@@ -162,9 +162,9 @@ def test_sources_come_from_pip(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PIP_FIND_LINKS", "/a /b")
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
-    found = sources(find_links=["/c"])
-    assert found.find_links[:3] == ("/c", "/a", "/b")
-    assert found.index == "http://127.0.0.1:9/simple"
+    packages = sources(find_links=["/c"])
+    assert packages.find_links[:3] == ("/c", "/a", "/b")
+    assert packages.index == "http://127.0.0.1:9/simple"
     monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/other")
     assert sources().index is None, "uv reads its own setting"
     assert sources("http://127.0.0.1:9/named").index == "http://127.0.0.1:9/named"

@@ -141,7 +141,7 @@ def test_what_is_in_use_stays(store: Store) -> None:
     environment = make(store, "2.9.1", MIB, 1)
     with store.using(environment):
         assert store.collect(0) == []
-    assert [one.key.torch for one in store.collect(0)] == ["2.9.1"]
+    assert [there.key.torch for there in store.collect(0)] == ["2.9.1"]
 
 
 def test_wheels_that_nothing_links_to_are_pruned(store: Store) -> None:
@@ -218,7 +218,7 @@ def test_what_would_be_removed_stays(store: Store) -> None:
     planned = [(environment.key.torch, freed // MIB) for environment, freed in store.to_remove(3 * MIB)]
     assert planned == [("2.9.1", 2), ("2.7.1", 2)]
     assert len(list(store.environments())) == 3
-    assert [one.key.torch for one in store.collect(3 * MIB)] == ["2.9.1", "2.7.1"], "as planned"
+    assert [there.key.torch for there in store.collect(3 * MIB)] == ["2.9.1", "2.7.1"], "as planned"
 
 
 def test_a_new_environment_makes_others_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,9 +232,9 @@ def test_a_new_environment_makes_others_go(tmp_path: Path, monkeypatch: pytest.M
         said: list[str] = []
         store.create(keys[0], said.append)
         store.create(keys[1], said.append, keep=[keys[0]])
-        assert {one.key.torch for one in store.environments()} == {"2.90.0", "2.91.0"}, "in use by this run"
+        assert {there.key.torch for there in store.environments()} == {"2.90.0", "2.91.0"}, "in use by this run"
         store.create(keys[2], said.append)
-    assert [one.key.torch for one in store.environments()] == ["2.92.0"]
+    assert [there.key.torch for there in store.environments()] == ["2.92.0"]
     assert sum("environments may take 1 B together" in line for line in said) == 1
 
 

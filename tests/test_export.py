@@ -112,7 +112,7 @@ def test_junit_says_what_ci_systems_count(export: Export) -> None:
         assert stated == {
             "tests": 3, "failures": counts["failure"], "errors": counts["error"], "skipped": counts["skipped"]
         }  # fmt: skip
-        properties = {one.get("name"): one.get("value") for one in suite.iter("property")}
+        properties = {element.get("name"): element.get("value") for element in suite.iter("property")}
         assert f"torch {properties['torch']}" == f"{suite.get('name')}+cpu"
         assert properties["device"] == "cpu"
 
@@ -154,18 +154,20 @@ V3 = {
 
 def fits(value: Any, kind: Any) -> bool:
     if isinstance(kind, list):
-        return isinstance(value, list) and all(fits(one, kind[0]) for one in value)
+        return isinstance(value, list) and all(fits(item, kind[0]) for item in value)
     if isinstance(kind, dict):
         keys = {key: (kind.get(key) or kind.get(str)) for key in value}
-        return all(keys[key] is not None and fits(one, keys[key]) for key, one in value.items())
+        return all(keys[key] is not None and fits(item, keys[key]) for key, item in value.items())
     return type(value) is kind
 
 
 def test_hud_has_the_fields_of_the_benchmark_database(export: Export) -> None:
     records = json.loads(export("hud"))
-    assert [one for one in records if not fits(one, V3)] == []
+    assert [entry for entry in records if not fits(entry, V3)] == []
     # Skipped cells and errors have no answer, so no record.
-    assert [(one["model"]["name"], one["head_branch"], one["metric"]["benchmark_values"]) for one in records] == [
+    assert [
+        (entry["model"]["name"], entry["head_branch"], entry["metric"]["benchmark_values"]) for entry in records
+    ] == [
         ("pytorch_1::test_it", "v2.9.1", [0.0]),
         ("pytorch_1::test_it", "v2.10.0", [1.0]),
         ("pytorch_1::test_it", "v2.13.0", [1.0]),
@@ -189,17 +191,17 @@ def shown_by_the_view(record: dict[str, Any]) -> tuple[str, str]:
 
 def test_the_view_of_the_database_shows_device_and_architecture(project: Path, export: Export) -> None:
     journal = next((project / "results" / "journal").glob("*.jsonl"))
-    line = next(one for one in map(json.loads, journal.read_text().splitlines()) if one["outcome"] == "pass")
+    line = next(entry for entry in map(json.loads, journal.read_text().splitlines()) if entry["outcome"] == "pass")
     line["platform"] = "Linux-6.1-x86_64-with-glibc2.36"
     lines = [
         line,
         {**line, "device": "cuda", "device_name": "NVIDIA H200"},
         {**line, "device": "xpu", "device_name": ""},
     ]
-    journal.write_text("".join(f"{json.dumps(one)}\n" for one in lines))
-    records = [one for one in json.loads(export("hud")) if one["model"]["name"].startswith(line["case"])]
-    assert [one for one in records if not fits(one, V3)] == []
-    assert [shown_by_the_view(one) for one in records] == [
+    journal.write_text("".join(f"{json.dumps(entry)}\n" for entry in lines))
+    records = [entry for entry in json.loads(export("hud")) if entry["model"]["name"].startswith(line["case"])]
+    assert [entry for entry in records if not fits(entry, V3)] == []
+    assert [shown_by_the_view(entry) for entry in records] == [
         ("cpu", "x86_64"), ("cuda", "NVIDIA H200"), ("xpu", "x86_64"),
     ]  # fmt: skip
 

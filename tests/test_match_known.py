@@ -32,8 +32,8 @@ def traceback(end: str, *frames: str, program: str = '  File "mine.py", line 3, 
 
 
 def matches(known: KnownBugs, text: str, torch: str = "") -> list[Match]:
-    (one,) = known.recognize(text, torch)
-    return list(one.matches)
+    (recognized,) = known.recognize(text, torch)
+    return list(recognized.matches)
 
 
 def kinds(known: KnownBugs, text: str, torch: str = "") -> dict[str, str]:
@@ -56,8 +56,8 @@ def test_a_pattern_that_says_enough(known: KnownBugs, end: str) -> None:
 
 
 def test_another_type_is_not_the_bug(known: KnownBugs) -> None:
-    found = kinds(known, traceback(MASK.replace(UNSUPPORTED, "ValueError")))
-    assert found.get("pytorch_1") != IDENTITY
+    told = kinds(known, traceback(MASK.replace(UNSUPPORTED, "ValueError")))
+    assert told.get("pytorch_1") != IDENTITY
 
 
 def test_a_cause_is_known_too(known: KnownBugs) -> None:
@@ -93,8 +93,8 @@ def test_what_was_printed_before_tells(known: KnownBugs) -> None:
     other = traceback("ValueError: of its own")
     assert IDENTITY not in {
         match.kind
-        for one in known.recognize(f"error: xyzzy cannot be legalized\n{other}{text}")
-        for match in one.matches
+        for recognized in known.recognize(f"error: xyzzy cannot be legalized\n{other}{text}")
+        for match in recognized.matches
     }
 
 
@@ -211,9 +211,9 @@ def test_without_a_journal_the_headers_answer(known: KnownBugs) -> None:
 
 
 def test_words_leave_out_what_varies() -> None:
-    one = "could not view /home/a/x.py:3 of size [3, 4] at 0x7f001122 as primals_12, see L['self'].weight"
+    message = "could not view /home/a/x.py:3 of size [3, 4] at 0x7f001122 as primals_12, see L['self'].weight"
     other = "could not view /opt/b/y.py:9 of size [7, 8] at 0x7f334455 as primals_3, see L['mod'].bias"
-    assert words_of(one) == words_of(other) >= {"could", "view", "size"}
+    assert words_of(message) == words_of(other) >= {"could", "view", "size"}
 
 
 @pytest.mark.parametrize("kind", ["mistake", "shared"])

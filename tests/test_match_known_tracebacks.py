@@ -31,8 +31,8 @@ def test_it_is_recognized(known: KnownBugs, path: Path) -> None:
     text = path.read_bytes().decode()
     case = path.stem.partition(".")[0]
     assert case not in text
-    found = known.recognize(text)
-    assert found
-    for one in found:
-        assert one.is_known
-        assert one.matches[0].case.id == case
+    tracebacks = known.recognize(text)
+    assert tracebacks
+    for recognized in tracebacks:
+        assert recognized.is_known
+        assert recognized.matches[0].case.id == case

@@ -55,7 +55,7 @@ def run(team: Path, *options: str, torch: str = "2.0.1") -> str:
 
 
 def test_a_bug_of_the_corpus_that_this_relies_on() -> None:
-    (case,) = (one for one in load_cases([brought("cases")]) if one.id == "pytorch_105327")
+    (case,) = (known for known in load_cases([brought("cases")]) if known.id == "pytorch_105327")
     assert isinstance(case, Case)
     assert any(b.outcome is Outcome.RAISE and b.error == "RuntimeError" and "2.0.1" in b.torch for b in case.bugs)
 

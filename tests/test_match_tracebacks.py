@@ -102,23 +102,25 @@ def test_a_traceback_that_was_pasted_indented() -> None:
         "",
         "end",
     ]
-    (found,) = find_tracebacks("It fails:\n" + "\n".join(f"     {line}" for line in lines))
-    assert (found.chain[0].type, found.chain[0].frames[0].function) == ("ValueError", "f")
-    (found,) = find_tracebacks("\n".join(f"   {line}" for line in lines[1:4]))
-    assert (found.chain[0].type, found.chain[0].message) == ("ValueError", "no")
+    (traceback,) = find_tracebacks("It fails:\n" + "\n".join(f"     {line}" for line in lines))
+    assert (traceback.chain[0].type, traceback.chain[0].frames[0].function) == ("ValueError", "f")
+    (traceback,) = find_tracebacks("\n".join(f"   {line}" for line in lines[1:4]))
+    assert (traceback.chain[0].type, traceback.chain[0].message) == ("ValueError", "no")
 
 
 def test_an_error_in_a_sentence() -> None:
-    (found,) = find_tracebacks("On main it now raises `RuntimeError: it's too small`, which is better.\n")
-    assert (found.chain[0].type, found.chain[0].message) == ("RuntimeError", "it's too small")
+    (traceback,) = find_tracebacks("On main it now raises `RuntimeError: it's too small`, which is better.\n")
+    assert (traceback.chain[0].type, traceback.chain[0].message) == ("RuntimeError", "it's too small")
     assert not find_tracebacks("It calls `torch.add` and `x: int`.\n")
 
 
 def test_a_message_that_goes_on_with_its_cause() -> None:
     cause = 'Traceback (most recent call last):\n  File "a.py", line 3, in f\n    g()\nx.SerializeError: no complex\n'
-    (found,) = find_tracebacks(f"before\nx.SerializeError: Failed serializing node mul\n Original exception {cause}")
-    assert [one.message for one in found.chain] == ["Failed serializing node mul", "no complex"]
-    assert found.before == "before"
+    (traceback,) = find_tracebacks(
+        f"before\nx.SerializeError: Failed serializing node mul\n Original exception {cause}"
+    )
+    assert [raised.message for raised in traceback.chain] == ["Failed serializing node mul", "no complex"]
+    assert traceback.before == "before"
     assert len(find_tracebacks(f"x.SerializeError: Failed serializing node mul\n{cause}")) == 2
 
 
@@ -129,10 +131,10 @@ def test_ranks_write_at_once() -> None:
 
 
 def test_several_in_one_file() -> None:
-    found = find_tracebacks(
+    tracebacks = find_tracebacks(
         f"{PLAIN}\n\n=== next ===\n{CAUSED}\nother talk follows\n```\nSegmentation fault (core dumped)\n"
     )
-    assert [(one.chain[0].type, one.signal) for one in found] == [
+    assert [(traceback.chain[0].type, traceback.signal) for traceback in tracebacks] == [
         ("torch._dynamo.exc.Unsupported", ""),
         ("torch._dynamo.exc.BackendCompilerFailed", ""),
         ("", "SIGSEGV"),
@@ -236,7 +238,10 @@ def test_real_chains() -> None:
     with pytest.raises(RuntimeError) as caught:
         _raise_from_a_cause()
     text = "".join(traceback.format_exception(caught.type, caught.value, caught.tb))
-    assert [(one.type, one.message) for one in only(text).chain] == [("RuntimeError", "b\n\nc"), ("KeyError", "'a'")]
+    assert [(raised.type, raised.message) for raised in only(text).chain] == [
+        ("RuntimeError", "b\n\nc"),
+        ("KeyError", "'a'"),
+    ]
 
 
 @pytest.mark.parametrize(

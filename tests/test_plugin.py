@@ -188,8 +188,8 @@ class TestJournal:
         processes = [suite.start("--run-id", run_id) for run_id in ("one", "two")]
         for process in processes:
             suite.finish(process)
-        found = sorted((record["run_id"], record["case"]) for record in suite.records())
-        assert found == [(run_id, name) for run_id in ("one", "two") for name in "abcde"]
+        lines = sorted((record["run_id"], record["case"]) for record in suite.records())
+        assert lines == [(run_id, name) for run_id in ("one", "two") for name in "abcde"]
 
 
 class TestBrokenEnvironment:
@@ -278,15 +278,15 @@ class TestRepeat:
         ],
     )
     def test_disagreement_is_flaky(self, suite: Suite, what: str, verdicts: list[str], reason: str) -> None:
-        found, message, status = self.verdicts(suite, what, "--repeat", "3")
-        assert found == verdicts
+        seen, message, status = self.verdicts(suite, what, "--repeat", "3")
+        assert seen == verdicts
         assert reason in message
         assert status == (0 if set(verdicts) == {"pass"} else 1)
 
     def test_error_is_no_disagreement(self, suite: Suite) -> None:
         """A series that the environment spoilt says nothing; the cell is owed."""
-        found, message, _ = self.verdicts(suite, "if number == 1: raise OSError(28, 'disk full')", "--repeat", "3")
-        assert found[-1] == "error"
+        seen, message, _ = self.verdicts(suite, "if number == 1: raise OSError(28, 'disk full')", "--repeat", "3")
+        assert seen[-1] == "error"
         assert "disk full" in message
 
     @pytest.mark.parametrize(
@@ -309,14 +309,14 @@ class TestRepeat:
         assert self.verdicts(suite, "pass", "--confirm", "2", bugs=[{"outcome": "wrong"}])[0] == ["xpass"] * 2
 
     def test_confirm_of_a_fix_that_does_not_last(self, suite: Suite) -> None:
-        found = self.verdicts(suite, "assert not number % 2", "--confirm", "3", bugs=[{"outcome": "wrong"}])
-        assert found[0] == ["xpass", "xfail", "flaky"]
+        seen = self.verdicts(suite, "assert not number % 2", "--confirm", "3", bugs=[{"outcome": "wrong"}])
+        assert seen[0] == ["xpass", "xfail", "flaky"]
 
     def test_case_that_declares_itself_flaky(self, suite: Suite) -> None:
         """Passing now and then is then no news, and no failure."""
-        found = self.verdicts(suite, "assert number", "--repeat", "2", bugs=[{"outcome": "wrong"}], flaky=True)
-        assert found[0][-1] == "flaky"
-        assert found[2] == 0
+        seen = self.verdicts(suite, "assert number", "--repeat", "2", bugs=[{"outcome": "wrong"}], flaky=True)
+        assert seen[0][-1] == "flaky"
+        assert seen[2] == 0
 
     @pytest.mark.parametrize("value", ["0", "-1", "x"])
     def test_count_must_be_positive(self, suite: Suite, value: str) -> None:

@@ -43,15 +43,17 @@ def test_a_page_per_case(pages: dict[str, Element]) -> None:
 
 def test_ids_are_unique_and_fields_have_labels(pages: dict[str, Element]) -> None:
     for name, page in pages.items():
-        ids = [one.get("id") for one in page.iter() if one.get("id")]
+        ids = [element.get("id") for element in page.iter() if element.get("id")]
         assert len(ids) == len(set(ids)), name
         for reference in ("aria-labelledby", "for"):
-            named = {one.get(reference) for one in page.iter() if one.get(reference)}
+            named = {element.get(reference) for element in page.iter() if element.get(reference)}
             assert named <= set(ids), name
-        fields = [one for kind in ("input", "select") for one in page.iter(kind)]
-        labelled = [one for label in page.iter("label") for one in label.iter() if one.tag in ("input", "select")]
-        assert fields == [one for one in page.iter() if one in labelled], name
-        heads = [one for one in page.iter("th") if not one.get("scope")]
+        fields = [element for kind in ("input", "select") for element in page.iter(kind)]
+        labelled = [
+            element for label in page.iter("label") for element in label.iter() if element.tag in ("input", "select")
+        ]
+        assert fields == [element for element in page.iter() if element in labelled], name
+        heads = [element for element in page.iter("th") if not element.get("scope")]
         assert heads == [], name
 
 
@@ -75,8 +77,8 @@ def test_every_link_leads_somewhere(project: Path, pages: dict[str, Element]) ->
 
 def test_nothing_comes_from_elsewhere(project: Path, pages: dict[str, Element]) -> None:
     for name, page in pages.items():
-        used = [one.get("src") or "" for one in page.iter() if one.get("src")]
-        used += [one.get("href") or "" for one in page.iter("link")]
+        used = [element.get("src") or "" for element in page.iter() if element.get("src")]
+        used += [element.get("href") or "" for element in page.iter("link")]
         for address in used:
             assert address == "data:," or ((project / "site" / name).parent / address).is_file(), address
     for file in project.glob("site/*.[jc]s*"):
@@ -99,7 +101,7 @@ def test_the_matrix_is_that_of_the_export(project: Path, pages: dict[str, Elemen
         for _, row in matrix.iterrows()
     }
     assert letters(pages["index.html"]) == expected
-    heads = [text_of(one) for one in find(pages["index.html"], id="matrix").findall("thead/tr/th")]
+    heads = [text_of(element) for element in find(pages["index.html"], id="matrix").findall("thead/tr/th")]
     assert heads == ["Check", *reversed(RELEASES)], "the newest first"
 
 
@@ -113,7 +115,7 @@ def test_counts_add_up(pages: dict[str, Element]) -> None:
     total = counts.pop("all")
     assert total == [5] * len(RELEASES)
     assert [sum(column) for column in zip(*counts.values(), strict=True)] == total
-    (lede,) = (" ".join(text_of(one).split()) for one in page.iter("p") if one.get("class") == "lede")
+    (lede,) = (" ".join(text_of(element).split()) for element in page.iter("p") if element.get("class") == "lede")
     assert lede.startswith("5 checks of 5 cases x 4 torch releases: 20 cells, ")
     stated = {name: int(number) for number, name in re.findall(r"(\d+) (not run|\w+)[,.]", lede.split("cells, ")[1])}
     assert stated == {name.replace("none", "not run"): sum(row) for name, row in counts.items()}
@@ -133,12 +135,12 @@ def test_a_history_has_the_transitions_of_bisect(
             if block.get("class") == "transitions"
             for item in block
         ]
-        expected = [(one["kind"], one["before"], one["after"]) for one in answer["transitions"]]
-        assert [found.groups() for found in shown if found] == expected
+        expected = [(change["kind"], change["before"], change["after"]) for change in answer["transitions"]]
+        assert [change.groups() for change in shown if change] == expected
 
 
 def test_a_transition_names_what_cannot_say_and_links_the_commits(pages: dict[str, Element]) -> None:
-    (block,) = (one for one in pages["case/pytorch_4.html"].iter("ul") if one.get("class") == "transitions")
+    (block,) = (element for element in pages["case/pytorch_4.html"].iter("ul") if element.get("class") == "transitions")
     shown = "introduced between torch 2.2.2 and 2.13.0 (2.9.1, 2.10.0 cannot say): the commits between"
     assert " ".join(text_of(block).split()) == shown
     (link,) = block.iter("a")
@@ -152,23 +154,25 @@ def test_the_newest_release_is_compared_as_compare_does(
     main(["compare", *RELEASES[-2:], "--offline", *folder_options(project)])
     (told,) = (line for line in capsys.readouterr().err.splitlines() if " -> " in line)
     counts = told.rpartition(": ")[2].split(", ")
-    shown = [text_of(one) for one in pages["index.html"].iter("span") if one.get("class") == "count"]
+    shown = [text_of(text) for text in pages["index.html"].iter("span") if text.get("class") == "count"]
     # The command also counts the case without results among those it cannot say.
-    assert [one for one in shown if one[0] != "0" and "say" not in one] == [one for one in counts if "say" not in one]
-    assert sum(int(one.split()[0]) for one in shown) == 5
+    assert [text for text in shown if text[0] != "0" and "say" not in text] == [
+        text for text in counts if "say" not in text
+    ]
+    assert sum(int(text.split()[0]) for text in shown) == 5
 
 
 def test_text_stays_text(pages: dict[str, Element]) -> None:
     for name, page in pages.items():
-        scripts = [one for one in page.iter("script") if one.get("type") != "application/json"]
-        assert [text_of(one) for one in scripts] == [""] * len(scripts), name
-        assert [one for one in page.iter() if any(key.startswith("on") for key in one.keys())] == [], name  # noqa: SIM118
+        scripts = [element for element in page.iter("script") if element.get("type") != "application/json"]
+        assert [text_of(element) for element in scripts] == [""] * len(scripts), name
+        assert [element for element in page.iter() if any(key.startswith("on") for key in element.keys())] == [], name  # noqa: SIM118
         assert list(page.iter("img")) == [], name
-        assert not any((one.get("href") or "").startswith("javascript") for one in page.iter()), name
+        assert not any((element.get("href") or "").startswith("javascript") for element in page.iter()), name
     page = pages["case/hostile.html"]
     assert text_of(page.find(".//h1")) == HOSTILE
-    assert HOSTILE_ISSUE in [text_of(one) for one in page.iter("a")]
-    messages = [text_of(one) for one in page.iter("pre") if one.get("aria-label") == "Message"]
+    assert HOSTILE_ISSUE in [text_of(element) for element in page.iter("a")]
+    messages = [text_of(element) for element in page.iter("pre") if element.get("aria-label") == "Message"]
     assert messages == [HOSTILE, HOSTILE]
     assert HOSTILE in text_of(find(page, **{"class": "program"}))
     assert HOSTILE in text_of(pages["index.html"])
@@ -187,10 +191,10 @@ def test_the_command_of_a_cell_is_one(
     project: Path, pages: dict[str, Element], capsys: pytest.CaptureFixture[str]
 ) -> None:
     cell = text_of(line_of(pages["case/pytorch_2.html"], "test_it-cpu-inductor-2.10.0"))
-    found = re.search(r"pt2bugs (run .*--rerun)", cell)
-    assert found
+    command = re.search(r"pt2bugs (run .*--rerun)", cell)
+    assert command
     # Nothing is run: the index does not answer.
-    arguments = [*found[1].split(), *folder_options(project), "--index", "http://127.0.0.1:9/"]
+    arguments = [*command[1].split(), *folder_options(project), "--index", "http://127.0.0.1:9/"]
     assert main(arguments) == 2
     assert "package index cannot be asked" in capsys.readouterr().err
 
@@ -202,7 +206,7 @@ def test_a_case_without_results_says_so(pages: dict[str, Element]) -> None:
 
 def test_a_case_page_begins_with_what_a_reader_asks(pages: dict[str, Element]) -> None:
     page = pages["case/pytorch_1.html"]
-    heads = [text_of(one) for one in page.iter("h2")]
+    heads = [text_of(element) for element in page.iter("h2")]
     assert heads == ["The program", "History", "What the header says"]
     assert (
         text_of(find(page, **{"class": "verdict"})) == "Not in the newest release: 2.9.1 (1 release), fixed in 2.10.0."
@@ -234,18 +238,18 @@ def test_a_search_finds_explanations(pages: dict[str, Element]) -> None:
 
 
 def test_groups_of_zero_are_dropped(pages: dict[str, Element]) -> None:
-    counts = [text_of(one) for one in pages["index.html"].iter("span") if one.get("class") == "count"]
+    counts = [text_of(text) for text in pages["index.html"].iter("span") if text.get("class") == "count"]
     assert counts
-    assert not [one for one in counts if one.startswith("0 ")]
+    assert not [text for text in counts if text.startswith("0 ")]
     numbers = find(pages["backend/mine.html"], **{"class": "numbers"})
-    assert "0" not in [text_of(one) for one in numbers.iter("dd")]
+    assert "0" not in [text_of(text) for text in numbers.iter("dd")]
 
 
 def test_what_scrolls_takes_the_focus(pages: dict[str, Element]) -> None:
     for name, page in pages.items():
-        for one in page.iter("div"):
-            if {"short", "figure"} & set((one.get("class") or "").split()):
-                assert one.get("tabindex") == "0", name
+        for element in page.iter("div"):
+            if {"short", "figure"} & set((element.get("class") or "").split()):
+                assert element.get("tabindex") == "0", name
 
 
 def test_no_path_of_the_machine(project: Path) -> None:
@@ -293,14 +297,14 @@ def test_backends_are_told_apart_from_the_layers_above(
     project: Path, pages: dict[str, Element], capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = pages["backends.html"]
-    table = next(one for one in page.iter("table") if "numbers-table" in (one.get("class") or ""))
+    table = next(element for element in page.iter("table") if "numbers-table" in (element.get("class") or ""))
     rows = [[text_of(cell) for cell in row.iter("td")] for row in table.findall("tbody/tr")]
     # Its own, inherited, Inductor's, not claimed, cannot say, passes; one case was never run.
     assert rows == [
         ["mine", "2.13.0", "1", "2", "1", "0", "1", "1"],
         ["odd<b>&", "2.13.0", "0", "0", "2", "0", "2", "2"],
     ]
-    matrix = next(one for one in page.iter("table") if "matrix" in (one.get("class") or ""))
+    matrix = next(element for element in page.iter("table") if "matrix" in (element.get("class") or ""))
     letters = {
         text_of(row.find("th/small")).partition("::")[0]: [text_of(cell) for cell in row.iter("td")]
         for row in matrix.iter("tr")
@@ -310,12 +314,12 @@ def test_backends_are_told_apart_from_the_layers_above(
         "pytorch_1": ["i", "?"], "pytorch_2": ["F", "."], "pytorch_3": [".", "."], "pytorch_4": ["+", "+"],
         "pytorch_9": ["?", "?"], "hostile": ["i", "+"],
     }  # fmt: skip
-    (one,) = (
+    (element,) = (
         each for each in pages["backend/mine.html"].iter("details") if each.get("class") == "cell"
         and "pytorch_2::" in text_of(each)
     )  # fmt: skip
     again = "pt2bugs run pytorch_2 --torch 2.13.0 --device cpu --backend mine --with mine==1.0 --rerun"
-    assert again in text_of(one)
+    assert again in text_of(element)
     assert "pt2bugs backend mine --torch 2.13.0 --with mine==1.0" in text_of(pages["backend/mine.html"])
     # The command says the same.
     main(["backend", "mine", "--with", "mine==1.0", "--offline", "--json", *folder_options(project)])

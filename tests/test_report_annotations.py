@@ -34,11 +34,11 @@ def test_at_the_line_that_it_is_about(case: Case, tmp_path: Path) -> None:
     source = case.path.read_text().splitlines()
     check = source.index("def test_it(backend):") + 1
     entry = next(number for number, text in enumerate(source, 1) if "[[tool.pt2bugs.bug]]" in text)
-    found = [
+    lines = [
         line(case, "xpass", outcome="pass"),
         line(case, "fail", error_type="RuntimeError", message="RuntimeError: a\nb"),
     ]
-    fail, xpass = run_annotations(found, {}, {case.id: case}, tmp_path)
+    fail, xpass = run_annotations(lines, {}, {case.id: case}, tmp_path)
     assert fail == (
         f"::error file=cases/dynamo/pytorch_1.py,line={check},title=torch 2.9.1+cpu pytorch_1%3A fail::"
         "test_it[cpu-inductor]: raise RuntimeError: a%0AAdds | 100%25%0Ahttps://example.org/issues/1"

@@ -32,21 +32,21 @@ def test_two_releases_are_compared_as_compare_does(
     for before, after in permutations(RELEASES, 2):
         main(["compare", before, after, "--offline", "--json", *folder_options(browsed)])
         expected = {
-            f"{one['case']}::{one['check']}[{one['device']}-{one['backend']}]": one["change"]
-            for one in json.loads(capsys.readouterr().out)["changes"]
-            if one["case"] in ALL and one["device"] == "cpu"
+            f"{told['case']}::{told['check']}[{told['device']}-{told['backend']}]": told["change"]
+            for told in json.loads(capsys.readouterr().out)["changes"]
+            if told["case"] in ALL and told["device"] == "cpu"
         }
         visit(f"compare.html?a={before}&b={after}")
-        found = js(
+        shown = js(
             browser,
             "[...document.querySelectorAll('[data-change] tbody tr')].map((row) => "
             "[row.querySelector('small').textContent, row.closest('[data-change]').dataset.change])",
         )
-        assert len(found) == 6
-        assert {name: change for name, change in found if "[cpu-" in name} == expected
+        assert len(shown) == 6
+        assert {name: change for name, change in shown if "[cpu-" in name} == expected
         summary = js(browser, "document.getElementById('shown').textContent")
-        counts = [sum(change == str(one) for _, change in found) for one in Change]
-        assert summary.endswith(": " + ", ".join(f"{n} {one}" for n, one in zip(counts, Change, strict=True) if n))
+        counts = [sum(change == str(told) for _, change in shown) for told in Change]
+        assert summary.endswith(": " + ", ".join(f"{n} {told}" for n, told in zip(counts, Change, strict=True) if n))
 
 
 def test_choosing_releases_to_compare(visit: Open) -> None:

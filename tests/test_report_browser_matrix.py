@@ -136,13 +136,13 @@ def test_by_keyboard(visit: Open) -> None:
 def test_the_matrix_is_a_grid_to_assistive_technology(visit: Open) -> None:
     browser = visit("index.html#matrix-head")
     nodes = browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
-    found = [(node["role"]["value"], node.get("name", {}).get("value", "")) for node in nodes if not node["ignored"]]
-    roles = [role for role, _ in found]
-    assert ("grid", "The matrix") in found
+    named = [(node["role"]["value"], node.get("name", {}).get("value", "")) for node in nodes if not node["ignored"]]
+    roles = [role for role, _ in named]
+    assert ("grid", "The matrix") in named
     assert roles.count("columnheader") == 1 + len(RELEASES)
-    cells = [name for role, name in found if role == "gridcell"]
+    cells = [name for role, name in named if role == "gridcell"]
     assert {"pass", "xfail wrong", "not run"} <= set(cells)
-    assert "" not in [name for role, name in found if role in ("textbox", "searchbox", "combobox", "button", "link")]
+    assert "" not in [name for role, name in named if role in ("textbox", "searchbox", "combobox", "button", "link")]
 
 
 def test_keys_pass_over_rows_that_are_filtered_out(visit: Open) -> None:

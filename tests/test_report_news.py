@@ -32,7 +32,7 @@ def seed(project: Path, name: str, then: Mapping[str, str], now: Mapping[str, st
 
 def news(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, dict[str, Any]]:
     assert main(["news", "--since", DAY, "--json", *arguments]) == 0
-    return {one["release"]: one for one in json.loads(capsys.readouterr().out)}
+    return {entry["release"]: entry for entry in json.loads(capsys.readouterr().out)}
 
 
 def ids(steps: list[dict[str, Any]]) -> list[tuple[str, str]]:
@@ -44,13 +44,13 @@ def test_a_nightly_against_what_was_there(project: Path, capsys: pytest.CaptureF
     seed(project, "pytorch_2", {"2.9.1": "B", "2.10.0": "B"}, {NIGHTLY: "."})
     seed(project, "pytorch_3", {"2.9.1": "B", "2.10.0": "."}, {NIGHTLY: "."})
     seed(project, "pytorch_4", {"2.9.1": "B", "2.10.0": "F"}, {NIGHTLY: "E", NEXT: "B"})
-    found = news(capsys)
-    assert list(found) == [NEXT, NIGHTLY], "the newest first"
-    nightly = found[NIGHTLY]
+    told = news(capsys)
+    assert list(told) == [NEXT, NIGHTLY], "the newest first"
+    nightly = told[NIGHTLY]
     assert (nightly["new"], nightly["checks"]) == (True, 3)
     assert ids(nightly["broken"]) == [("pytorch_1", "2.10.0")]
     assert ids(nightly["fixed"]) == [("pytorch_2", "2.10.0")]
-    assert ids(found[NEXT]["different"]) == [("pytorch_4", "2.10.0")], "against the last release that could say"
+    assert ids(told[NEXT]["different"]) == [("pytorch_4", "2.10.0")], "against the last release that could say"
     assert nightly["broken"][0]["commits"].endswith(f"compare/{'2100'.ljust(40, '0')}...2110dev20260110{'0' * 24}") or (
         nightly["broken"][0]["commits"] == ""
     )
@@ -58,9 +58,9 @@ def test_a_nightly_against_what_was_there(project: Path, capsys: pytest.CaptureF
 
 def test_what_was_known_is_no_news(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     seed(project, "pytorch_1", {"2.9.1": "B", "2.10.0": "."}, {"2.9.1": "B", "2.10.0": "."})
-    found = news(capsys)
-    assert not found["2.10.0"]["new"]
-    assert [found[release][kind] for release in found for kind in ("broken", "different", "fixed")] == [[]] * 6
+    told = news(capsys)
+    assert not told["2.10.0"]["new"]
+    assert [told[release][kind] for release in told for kind in ("broken", "different", "fixed")] == [[]] * 6
 
 
 def test_a_new_answer_about_an_old_release_is_news(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,9 +71,9 @@ def test_a_new_answer_about_an_old_release_is_news(project: Path, capsys: pytest
 def test_a_new_case_says_nothing_new_of_old_releases(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     seed(project, "pytorch_1", {"2.9.1": "B", "2.10.0": "."}, {})
     seed(project, "pytorch_2", {}, {"2.9.1": "B", "2.10.0": ".", NIGHTLY: "F"})
-    found = news(capsys)
-    assert found["2.10.0"]["fixed"] == []
-    assert ids(found[NIGHTLY]["broken"]) == [("pytorch_2", "2.10.0")]
+    told = news(capsys)
+    assert told["2.10.0"]["fixed"] == []
+    assert ids(told[NIGHTLY]["broken"]) == [("pytorch_2", "2.10.0")]
 
 
 def test_as_markdown_and_as_a_feed(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,10 +21,10 @@ def test_the_newest_python_shows_and_the_others_are_told(tmp_path: Path) -> None
     line = json.loads(journal.read_text())
     assert set(line) == set(KEYS)
     other = {**line, "python": "3.12.1", "outcome": "pass", "signal": "", "message": ""}
-    journal.write_text("".join(json.dumps(one) + "\n" for one in (line, other)))
+    journal.write_text("".join(json.dumps(element) + "\n" for element in (line, other)))
     assert main(["report", "-o", str(tmp_path / "site"), *folder_options(tmp_path)]) == 0
     page = html5lib.parse((tmp_path / "site" / "case" / "pytorch_1.html").read_text(), namespaceHTMLElements=False)
-    cells = [" ".join(text_of(one.find("summary")).split()) for one in page.iter("details")]
+    cells = [" ".join(text_of(element.find("summary")).split()) for element in page.iter("details")]
     assert cells[0].endswith("torch 2.9.1: xpass (pass)")
     assert cells[1].endswith("torch 2.9.1, Python 3.11.7: fail (crash) SIGSEGV died by SIGSEGV")
 
@@ -37,12 +37,14 @@ def test_guards_are_no_bugs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert "1 bugs and 1 guards, 2 checks x 2 torch releases" in capsys.readouterr().err
     page = html5lib.parse((tmp_path / "site" / "index.html").read_text(), namespaceHTMLElements=False)
     numbers = {
-        text_of(one.find("dt")): text_of(one.find("dd")) for one in page.iter("div") if one.find("dt") is not None
+        text_of(element.find("dt")): text_of(element.find("dd"))
+        for element in page.iter("div")
+        if element.find("dt") is not None
     }
     assert numbers["documented bugs"] == "1"
     assert numbers["of them in torch 2.10.0"] == "0"
     assert numbers["guards that must pass"] == "1"
-    groups = [text_of(one) for one in page.iter("tr") if one.get("class") == "group"]
+    groups = [text_of(element) for element in page.iter("tr") if element.get("class") == "group"]
     assert groups[1].startswith("guards"), "last, before the counts"
 
 
@@ -51,7 +53,7 @@ def test_equal_neighbours_are_one_line(tmp_path: Path) -> None:
     write_journal(tmp_path, write_case(tmp_path, "pytorch_1"), dict(zip(releases, "BBF..", strict=True)))
     assert main(["report", "-o", str(tmp_path / "site"), *folder_options(tmp_path)]) == 0
     page = html5lib.parse((tmp_path / "site" / "case" / "pytorch_1.html").read_text(), namespaceHTMLElements=False)
-    heads = [" ".join(text_of(one.find("summary")).split()) for one in page.iter("details")]
+    heads = [" ".join(text_of(element.find("summary")).split()) for element in page.iter("details")]
     assert [head.partition(": ")[0] for head in heads] == [
         ". torch 2.10.0 to 2.11.0", "F torch 2.9.1", "w torch 2.7.1 to 2.8.0"
     ]  # fmt: skip
@@ -64,14 +66,16 @@ def test_lives_and_trends(tmp_path: Path) -> None:
     for name, letters in {"gone": "BB..", "open": "..BB", "back": "B.B.", "never": "...."}.items():
         write_journal(tmp_path, write_case(tmp_path, name), dict(zip(releases, letters, strict=True)))
     assert main(["report", "-o", str(tmp_path / "site"), *folder_options(tmp_path)]) == 0
-    lives = {one["case"]: one for one in json.loads((tmp_path / "site" / "data" / "lives.json").read_text())}
+    lives = {
+        element["case"]: element for element in json.loads((tmp_path / "site" / "data" / "lives.json").read_text())
+    }
     assert lives["gone"]["open_in"] == ["2.8.0", "2.9.1"]
     assert (lives["gone"]["introduced"], lives["gone"]["fixed"], lives["gone"]["open"]) == ([], ["2.10.0"], False)
     assert (lives["open"]["introduced"], lives["open"]["fixed"], lives["open"]["open"]) == (["2.10.0"], [], True)
     assert (lives["back"]["introduced"], lives["back"]["fixed"]) == (["2.10.0"], ["2.9.1", "2.11.0"])
     assert lives["never"]["open_in"] == []
     page = html5lib.parse((tmp_path / "site" / "trends.html").read_text(), namespaceHTMLElements=False)
-    totals = [text_of(one) for one in page.iter() if one.get("class") == "total"]
+    totals = [text_of(element) for element in page.iter() if element.get("class") == "total"]
     assert totals[:4] == ["2", "1", "2", "1"], "bugs that each release has"
     feed = ElementTree.fromstring((tmp_path / "site" / "feed.xml").read_bytes())
     atom = "{http://www.w3.org/2005/Atom}"
@@ -94,6 +98,10 @@ def test_releases_with_few_results_are_pale(tmp_path: Path) -> None:
         write_journal(tmp_path, write_case(tmp_path, name), dict(zip(("2.9.1", "2.10.0"), letters, strict=False)))
     assert main(["report", "-o", str(tmp_path / "site"), *folder_options(tmp_path)]) == 0
     page = html5lib.parse((tmp_path / "site" / "trends.html").read_text(), namespaceHTMLElements=False)
-    columns = [(one.get("class"), text_of(one).split()[-1]) for one in page.iter() if "column" in one.get("class", "")]
+    columns = [
+        (element.get("class"), text_of(element).split()[-1])
+        for element in page.iter()
+        if "column" in element.get("class", "")
+    ]
     assert columns[:2] == [("column", "2.9.1"), ("column pale", "2.10.0")]
     assert "(2.10.0: 50 %)" in text_of(page)

@@ -210,7 +210,7 @@ def test_own_rows_are_those_that_compare_compares(
     write_journal(tmp_path, gone, {"2.9.1": ".", "2.10.0": "B"})
     gone.unlink()
     main(["compare", "2.9.1", "2.10", "--offline", "--json"])
-    told = {(one["case"], one["change"]) for one in json.loads(capsys.readouterr().out)["changes"]}
+    told = {(change["case"], change["change"]) for change in json.loads(capsys.readouterr().out)["changes"]}
     rows = [row for row in histories_of(tmp_path).rows() if row.is_own]
     assert {(row.cell.case.id, str(_change(row))) for row in rows} == told
     assert len(rows) == 5
@@ -230,11 +230,11 @@ def test_intervals_and_transitions_agree(known: dict[int, State]) -> None:
     decided = [version for version in versions if known.get(version, State.UNKNOWN) is not State.UNKNOWN]
     names = {f"2.{version}": known[version] for version in decided}
     intervals = intervals_of(list(names), lambda release: names[release] is State.BUG)
-    assert [f"2.{one.after}" for one in transitions if one.introduced] == [
-        one.first for one in intervals if one.introduced_after
+    assert [f"2.{span.after}" for span in transitions if span.introduced] == [
+        span.first for span in intervals if span.introduced_after
     ]
-    assert [f"2.{one.after}" for one in transitions if not one.introduced] == [
-        one.fixed_in for one in intervals if one.fixed_in
+    assert [f"2.{span.after}" for span in transitions if not span.introduced] == [
+        span.fixed_in for span in intervals if span.fixed_in
     ]
 
 

@@ -48,8 +48,8 @@ def path(tmp_path: Path) -> Path:
 
 def write(path: Path, *records: Record) -> None:
     journal = JournalWriter(path)
-    for one in records:
-        journal.append(one)
+    for record in records:
+        journal.append(record)
     journal.close()
 
 
@@ -63,9 +63,9 @@ def test_a_line_per_record_with_all_keys_in_order(path: Path) -> None:
 @pytest.mark.parametrize("text", ["a\nb", "\r\x00\x1b[31m", "\u2028\x85", "\udc80", "\N{SNOWMAN}", '"}\n{"'])
 def test_any_text_stays_on_its_line(path: Path, text: str) -> None:
     write(path, record(message=text), record(case="next"))
-    found, warnings = read(path)
-    assert [one["case"] for one in found] == ["", "next"]
-    assert found[0]["message"] == text.encode(errors="replace").decode()
+    records, warnings = read(path)
+    assert [entry["case"] for entry in records] == ["", "next"]
+    assert records[0]["message"] == text.encode(errors="replace").decode()
     assert warnings == []
 
 
@@ -80,7 +80,7 @@ def test_a_line_from_before_the_counts_reads_them_as_null(path: Path) -> None:
 def test_appends_to_what_is_there(path: Path) -> None:
     write(path, record(case="a"))
     write(path, record(case="b"))
-    assert [one["case"] for one in read(path)[0]] == ["a", "b"]
+    assert [entry["case"] for entry in read(path)[0]] == ["a", "b"]
 
 
 def test_goes_on_in_the_file_that_took_the_place_of_its_own(path: Path) -> None:
@@ -91,11 +91,11 @@ def test_goes_on_in_the_file_that_took_the_place_of_its_own(path: Path) -> None:
     new.write_bytes(path.read_bytes())
     new.replace(path)
     journal.append(record(case="b"))
-    assert [one["case"] for one in read(path)[0]] == ["a", "b"]
+    assert [entry["case"] for entry in read(path)[0]] == ["a", "b"]
     path.unlink()
     journal.append(record(case="c"))
     journal.close()
-    assert [one["case"] for one in read(path)[0]] == ["c"]
+    assert [entry["case"] for entry in read(path)[0]] == ["c"]
 
 
 @pytest.mark.parametrize("keep", [1, 10, -2, -1])
@@ -103,11 +103,11 @@ def test_torn_last_line_is_dropped_with_a_warning(path: Path, keep: int) -> None
     write(path, record(case="whole"), record(case="torn"))
     first, second = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(first + second[:keep])
-    found, warnings = read(path)
+    records, warnings = read(path)
     if keep == -1:  # only its end of line is missing
-        assert [one["case"] for one in found] == ["whole", "torn"]
+        assert [entry["case"] for entry in records] == ["whole", "torn"]
     else:
-        assert [one["case"] for one in found] == ["whole"]
+        assert [entry["case"] for entry in records] == ["whole"]
         assert warnings == [f"{path}:2: dropped a torn line"]
 
 
@@ -115,8 +115,8 @@ def test_torn_line_does_not_swallow_the_next(path: Path) -> None:
     write(path, record(case="torn"))
     os.truncate(path, path.stat().st_size - 20)
     write(path, record(case="after"))
-    found, warnings = read(path)
-    assert [one["case"] for one in found] == ["after"]
+    records, warnings = read(path)
+    assert [entry["case"] for entry in records] == ["after"]
     assert warnings == [f"{path}:1: dropped a torn line"]
 
 
@@ -129,8 +129,8 @@ def test_line_that_is_no_record_is_dropped_with_a_warning(path: Path, line: byte
     with path.open("ab") as file:
         file.write(line)
     write(path, record(case="b"))
-    found, warnings = read(path)
-    assert [one["case"] for one in found] == ["a", "b"]
+    records, warnings = read(path)
+    assert [entry["case"] for entry in records] == ["a", "b"]
     assert len(warnings) == 1
     assert f"{path}:2: dropped" in warnings[0]
 
@@ -221,8 +221,8 @@ def test_many_writers_of_one_file(path: Path) -> None:
     processes = [writer(path, 200, name) for name in "abc"]
     for process in processes:
         process.communicate()
-    found, warnings = read(path)
-    assert sorted(one["case"] for one in found) == sorted(f"{name}-{n}" for name in "abc" for n in range(200))
+    records, warnings = read(path)
+    assert sorted(entry["case"] for entry in records) == sorted(f"{name}-{n}" for name in "abc" for n in range(200))
     assert warnings == []
 
 
@@ -238,7 +238,7 @@ def test_writer_killed_at_any_moment(path: Path) -> None:
         written |= {f"{name}-{line.strip()}" for line in process.stdout if line.endswith("\n")}
         process.wait()
         process.stdout.close()
-    found, _ = read(path)
-    names = [one["case"] for one in found]
+    records, _ = read(path)
+    names = [entry["case"] for entry in records]
     assert written <= set(names)
     assert len(names) == len(set(names))

@@ -57,8 +57,8 @@ def test_any_line(tmp_path: Path, changed: list[tuple[dict[str, Any], set[str], 
     except JournalError as error:
         assert "is newer than" in str(error)
         return
-    assert [problem_of({**one}) for one in records] == [""] * len(records)
-    assert all(set(KEYS) <= set(one) for one in records)
+    assert [problem_of({**line}) for line in records] == [""] * len(records)
+    assert all(set(KEYS) <= set(line) for line in records)
     told = sum("dropped the lines of run" in warning for warning in warnings)
     runs = sum(json.loads(text).get("kind") == "run" and json.loads(text)["schema"] == SCHEMA for text in texts)
     assert len(texts) - runs <= len(records) + len(warnings) + (len(texts) if told else 0)
@@ -73,11 +73,11 @@ def test_both_schemas(tmp_path: Path) -> None:
     ]
     for path, shares_facts in ((short, True), (whole, False)):
         journal = JournalWriter(path, shares_facts=shares_facts)
-        for one in records:
-            journal.append(one)
+        for line in records:
+            journal.append(line)
         journal.close()
     assert read(short) == read(whole) == (records, [])
-    assert [list(one) for one in read(short)[0]] == [list(one) for one in read(whole)[0]], "the order of keys, too"
+    assert [list(line) for line in read(short)[0]] == [list(line) for line in read(whole)[0]], "the order of keys, too"
 
 
 def test_a_torn_line_costs_no_other(tmp_path: Path) -> None:

@@ -17,11 +17,11 @@ LATER = START + timedelta(days=1)
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A result here, and two machines that measured one more case or release each."""
     monkeypatch.chdir(tmp_path)
-    one, two = (write_case(tmp_path, name) for name in ("pytorch_1", "pytorch_2"))
-    write_journal(tmp_path, one, {"2.9.1": "B"})
+    first, two = (write_case(tmp_path, name) for name in ("pytorch_1", "pytorch_2"))
+    write_journal(tmp_path, first, {"2.9.1": "B"})
     for machine in ("m1", "m2"):
-        write_journal(tmp_path, one, {"2.9.1": "B"}, results=machine)
-    write_journal(tmp_path, one, {"2.10.0": "."}, results="m1", start=LATER, run_id="r1")
+        write_journal(tmp_path, first, {"2.9.1": "B"}, results=machine)
+    write_journal(tmp_path, first, {"2.10.0": "."}, results="m1", start=LATER, run_id="r1")
     write_journal(tmp_path, two, {"2.10.0": "."}, results="m2", start=LATER, run_id="r2")
     return tmp_path
 
@@ -38,8 +38,8 @@ def merged(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0)
 
 def test_every_line_once_and_the_tables_anew(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = lines("results")
-    found, said = merged(capsys, "m1", "m2")
-    assert (found["read"], found["added"], found["duplicates"]) == (4, 2, 2)
+    told, said = merged(capsys, "m1", "m2")
+    assert (told["read"], told["added"], told["duplicates"]) == (4, 2, 2)
     assert "results: 4 lines read, 2 added, 2 were there" in said
     assert set(lines("results")) == {*before, *lines("m1"), *lines("m2")}
     assert (project / "results/journal/pytorch_1.jsonl").read_text().splitlines()[0] == before[0]
@@ -58,8 +58,8 @@ def test_a_folder_of_artifacts_and_a_single_journal(project: Path, capsys: pytes
     wanted = set(lines("artifacts"))
     loose = project / "out.jsonl"
     loose.write_text("".join(f"{line}\n" for line in sorted(wanted)))
-    found, _ = merged(capsys, "out.jsonl")
-    assert found["added"] == 2
+    told, _ = merged(capsys, "out.jsonl")
+    assert told["added"] == 2
     assert sorted(path.name for path in Path("results/journal").iterdir()) == ["out.jsonl", "pytorch_1.jsonl"]
     assert merged(capsys, "artifacts")[0]["added"] == 0
     assert set(lines("results")) == wanted
@@ -74,13 +74,13 @@ def test_order_of_keys_makes_no_other_line(project: Path, capsys: pytest.Capture
 def test_other_answers_are_told_and_kept(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     case = project / "cases/dynamo/pytorch_1.py"
     write_journal(project, case, {"2.10.0": "F"}, results="m2", start=LATER + timedelta(hours=1), run_id="r3")
-    found, said = merged(capsys, "m1", "m2")
-    assert found["disagreements"] == [
+    told, said = merged(capsys, "m1", "m2")
+    assert told["disagreements"] == [
         "pytorch_1::test_it[cpu-inductor] on torch 2.10.0: pass (run r1, m1); crash SIGSEGV (run r3, m2); "
         "the last one counts"
     ]
     assert "answers differ: pytorch_1::test_it" in said
-    assert found["added"] == 3
+    assert told["added"] == 3
 
 
 def test_lines_of_one_run_that_differ_are_a_conflict_and_kept(
@@ -88,17 +88,17 @@ def test_lines_of_one_run_that_differ_are_a_conflict_and_kept(
 ) -> None:
     path = project / "m2/journal/pytorch_1.jsonl"
     path.write_text(path.read_text().replace('"duration_s": 0.0', '"duration_s": 9.0'))
-    found, said = merged(capsys, "m2", status=1)
-    assert "another line of run seeded for pytorch_1::test_it on torch 2.9.1+cpu" in str(found["conflicts"])
+    told, said = merged(capsys, "m2", status=1)
+    assert "another line of run seeded for pytorch_1::test_it on torch 2.9.1+cpu" in str(told["conflicts"])
     assert "both are kept" in said
-    assert found["added"] == 2
+    assert told["added"] == 2
 
 
 def test_damaged_lines_are_told(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = project / "m2/journal/pytorch_2.jsonl"
     path.write_bytes(path.read_bytes() + b'{"schema": 1, "run_')
-    found, said = merged(capsys, "m2")
-    assert found["dropped"] == ["m2/journal/pytorch_2.jsonl:2: dropped a torn line"]
+    told, said = merged(capsys, "m2")
+    assert told["dropped"] == ["m2/journal/pytorch_2.jsonl:2: dropped a torn line"]
     assert "1 damaged and left out" in said
     here = project / "results/journal/pytorch_1.jsonl"
     here.write_bytes(here.read_bytes() + b'{"torn')

@@ -44,8 +44,8 @@ def path(tmp_path: Path) -> Path:
 
 def write(path: Path, *records: Record) -> None:
     journal = JournalWriter(path, shares_facts=True)
-    for one in records:
-        journal.append(one)
+    for whole in records:
+        journal.append(whole)
     journal.close()
 
 
@@ -77,17 +77,17 @@ def test_small_folders_keep_whole_lines(tmp_path: Path) -> None:
 def test_records_that_were_read_are_whole_lines(path: Path) -> None:
     """What `export --format json` prints, and what another file is written from."""
     write(path, line("a"))
-    (found,), _ = read(path)
-    assert tuple(found) == KEYS
-    assert found["schema"] == FULL
-    assert as_line(found) == as_line(line("a"))
+    (record,), _ = read(path)
+    assert tuple(record) == KEYS
+    assert record["schema"] == FULL
+    assert as_line(record) == as_line(line("a"))
 
 
 def test_cells_of_several_devices_and_backends(path: Path) -> None:
     records = [line("a"), line("b", device="cuda", device_name="A GPU"), line("c", backend="eager"), line("d")]
     write(path, *records)
     written = written_to(path)
-    assert [one.get("kind") for one in written] == ["run", None, None, None, None]
+    assert [record.get("kind") for record in written] == ["run", None, None, None, None]
     assert (written[2]["device"], written[2]["device_name"], written[3]["backend"]) == ("cuda", "A GPU", "eager")
     assert read(path) == (records, [])
 
@@ -99,15 +99,15 @@ def test_facts_that_become_known_later(path: Path) -> None:
     ]  # fmt: skip
     write(path, *records)
     written = written_to(path)
-    assert [one.get("kind") for one in written].count("run") == 4
+    assert [record.get("kind") for record in written].count("run") == 4
     assert read(path) == (records, [])
 
 
 def test_several_runs_in_one_file(path: Path) -> None:
-    one, two = (JournalWriter(path, shares_facts=True) for _ in range(2))
+    first, two = (JournalWriter(path, shares_facts=True) for _ in range(2))
     records = [line("a"), line("b", "two", python="3.12.1"), line("c"), line("d", "two", python="3.12.1")]
     for number, each in enumerate(records):
-        (one, two)[number % 2].append(each)
+        (first, two)[number % 2].append(each)
     assert read(path) == (records, [])
 
 
@@ -118,8 +118,8 @@ def test_both_schemas_in_one_file(path: Path) -> None:
     old.append(line("later", "before", torch="2.9.1"))
     write(path, line("b"))
     assert [json.loads(text)["schema"] for text in path.read_text().splitlines()] == [1, 2, 2, 1, 2, 2]
-    found, warnings = read(path)
-    assert [(one["case"], one["torch"]) for one in found] == [
+    records, warnings = read(path)
+    assert [(record["case"], record["torch"]) for record in records] == [
         ("old", "2.9.1"), ("a", "2.13.0+cpu"), ("later", "2.9.1"), ("b", "2.13.0+cpu")
     ]  # fmt: skip
     assert warnings == []
@@ -132,8 +132,8 @@ def test_files_of_one_run_are_merged_by_one_behind_the_other(tmp_path: Path) -> 
         write(file, line("a", torch=torch))
     whole = tmp_path / "both.jsonl"
     whole.write_bytes(b"".join(file.read_bytes() for file in paths))
-    assert [one["torch"] for one in read(whole)[0]] == ["2.9.1", "2.13.0"]
-    assert [one["torch"] for one in read(*paths)[0]] == ["2.9.1", "2.13.0"]
+    assert [record["torch"] for record in read(whole)[0]] == ["2.9.1", "2.13.0"]
+    assert [record["torch"] for record in read(*paths)[0]] == ["2.9.1", "2.13.0"]
 
 
 @pytest.mark.parametrize("keep", [20, -2])
@@ -142,8 +142,8 @@ def test_a_torn_line(path: Path, keep: int) -> None:
     *whole, last = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(whole) + last[:keep])
     write(path, line("after"))
-    found, warnings = read(path)
-    assert [one["case"] for one in found] == ["a", "after"]
+    records, warnings = read(path)
+    assert [record["case"] for record in records] == ["a", "after"]
     assert warnings == [f"{path}:3: dropped a torn line"]
 
 
@@ -154,8 +154,8 @@ def test_the_line_of_a_run_is_missing_or_torn(path: Path, keep: int) -> None:
     run, *cells = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(run[:keep] + b"\n" + b"".join(cells))
     write(path, line("other", "two"))
-    found, warnings = read(path)
-    assert [one["case"] for one in found] == ["other"]
+    records, warnings = read(path)
+    assert [record["case"] for record in records] == ["other"]
     torn = [f"{path}:1: dropped a torn line"] if keep else []
     assert warnings == [*torn, f"{path}:2: dropped the lines of run one: the line with its facts is missing"]
 
@@ -174,8 +174,8 @@ def test_the_line_of_a_run_is_missing_or_torn(path: Path, keep: int) -> None:
 def test_lines_that_no_pt2bugs_wrote(path: Path, text: str) -> None:
     path.write_text(f"{text}\n")
     write(path, line("a"))
-    found, warnings = read(path)
-    assert [one["case"] for one in found] == ["a"]
+    records, warnings = read(path)
+    assert [record["case"] for record in records] == ["a"]
     assert len(warnings) == 1
     assert f"{path}:1: dropped" in warnings[0]
 
@@ -194,8 +194,8 @@ def test_a_newer_schema_is_refused(path: Path) -> None:
 
 def test_lines_that_are_not_wanted_are_not_parsed_but_those_of_runs_are(path: Path) -> None:
     write(path, line("a"), line("b"))
-    found = list(read_journal([path], lambda _: None, lambda text: b'"b"' in text))
-    assert [(one["case"], one["torch"]) for one in found] == [("b", "2.13.0+cpu")]
+    records = list(read_journal([path], lambda _: None, lambda text: b'"b"' in text))
+    assert [(record["case"], record["torch"]) for record in records] == [("b", "2.13.0+cpu")]
 
 
 def test_a_line_is_a_third_shorter(path: Path) -> None:
@@ -204,7 +204,7 @@ def test_a_line_is_a_third_shorter(path: Path) -> None:
     write(path, *records)
     written = written_to(path)
     assert len(written) == 51
-    assert path.stat().st_size < 0.67 * sum(len(as_line(one)) + 1 for one in records)
+    assert path.stat().st_size < 0.67 * sum(len(as_line(record)) + 1 for record in records)
 
 
 changes = st.fixed_dictionaries(

@@ -84,12 +84,12 @@ def imported_with(path: Path) -> Iterator[str]:
 
 
 def everything_imported_with(names: Iterable[str]) -> set[str]:
-    found: set[str] = set()
+    imported: set[str] = set()
     left = set(names)
     while left:
-        found |= left
-        left = {other for name in left for other in imported_with(MODULES[name])} - found
-    return found
+        imported |= left
+        left = {other for name in left for other in imported_with(MODULES[name])} - imported
+    return imported
 
 
 INSIDE = everything_imported_with(

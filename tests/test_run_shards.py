@@ -31,18 +31,18 @@ def work_of(cells: list[Cell], sizes: Mapping[str, int], python: str = "3.11") -
 
 def named(division: Division) -> list[list[tuple[str, str]]]:
     return [
-        [(one.target.key.torch, cell.check.name) for one in shard for cell in one.cells] for shard in division.shards
+        [(work.target.key.torch, cell.check.name) for work in shard for cell in work.cells] for shard in division.shards
     ]
 
 
 def loads(division: Division, seconds: float) -> list[float]:
-    return [sum(SETUP_S + seconds * len(one.cells) for one in shard) for shard in division.shards]
+    return [sum(SETUP_S + seconds * len(work.cells) for work in shard) for shard in division.shards]
 
 
 def test_environments_stay_whole_where_that_is_balanced(cells: list[Cell]) -> None:
     division = divide(work_of(cells, {"2.1.0": 40, "2.2.0": 40, "2.3.0": 20, "2.4.0": 20}), 3, lambda _: 30.0)
-    found = [sorted(one.target.key.torch for one in shard) for shard in division.shards]
-    assert sorted(found) == [["2.1.0"], ["2.2.0"], ["2.3.0", "2.4.0"]]
+    parts = [sorted(work.target.key.torch for work in shard) for shard in division.shards]
+    assert sorted(parts) == [["2.1.0"], ["2.2.0"], ["2.3.0", "2.4.0"]]
 
 
 def test_an_environment_is_cut_where_balance_asks_for_it(cells: list[Cell]) -> None:
@@ -73,7 +73,7 @@ def test_every_cell_is_in_one_shard_on_every_machine(
     assert len(division.shards) == count
     all_cells = sorted(name for shard in named(division) for name in shard)
     assert all_cells == sorted((torch, cell.check.name) for torch, size in sizes.items() for cell in cells[:size])
-    backwards = [Work(one.target, one.cells[::-1]) for one in work_of(cells, sizes, "3.13")[::-1]]
+    backwards = [Work(work.target, work.cells[::-1]) for work in work_of(cells, sizes, "3.13")[::-1]]
     elsewhere = divide(backwards, count, lambda cell: known[cell.key])
     assert named(elsewhere) == named(division), "whatever the order, and with another Python"
     assert elsewhere.digest == division.digest
@@ -81,7 +81,7 @@ def test_every_cell_is_in_one_shard_on_every_machine(
         total = sum(known[cell.key] for size in sizes.values() for cell in cells[:size])
         longest = max(known[cell.key] for cell in cells[: max(sizes.values())])
         best = max((total + SETUP_S * max(count, len(sizes))) / count, SETUP_S + longest)
-        worst = max(sum(SETUP_S + sum(known[c.key] for c in one.cells) for one in shard) for shard in division.shards)
+        worst = max(sum(SETUP_S + sum(known[c.key] for c in work.cells) for work in shard) for shard in division.shards)
         assert worst <= 1.3 * best + SETUP_S + longest
 
 
@@ -109,12 +109,12 @@ class TestDurations:
         assert path.read_text().splitlines()[1:] == [
             "many,test_00,cpu,inductor,12", "many,test_01,cpu,inductor,0.1", "many,test_02,cpu,inductor,2",
         ]  # fmt: skip
-        found = read_durations(path)
-        assert [found.of(cell) for cell in cells[:4]] == [12, 0.1, 2, 2], "the median of all, for one that is new"
+        durations = read_durations(path)
+        assert [durations.of(cell) for cell in cells[:4]] == [12, 0.1, 2, 2], "the median of all, for one that is new"
 
     def test_without_a_file_all_last_the_same(self, cells: list[Cell], tmp_path: Path) -> None:
-        found: Durations = read_durations(tmp_path / "none.csv")
-        assert found.of(cells[0]) == found.of(cells[1]) > 0
+        durations: Durations = read_durations(tmp_path / "none.csv")
+        assert durations.of(cells[0]) == durations.of(cells[1]) > 0
 
     @pytest.mark.parametrize("line", ["a,b,c", "a,b,c,d,soon", "a,b,c,d,-1", "a,b,c,d,nan", "a,b,c,d,inf"])
     def test_a_damaged_file(self, tmp_path: Path, line: str) -> None:

@@ -32,8 +32,8 @@ def test_the_whole_of_it(bench: Bench) -> None:
     assert answer["identity"]["message"] == "cannot compile double"
     assert answer["identity"]["frame"].startswith("torch/__init__.py:")
     assert answer["rate"] == [3, 3]
-    assert [one["rung"] for one in answer["ladder"][:5]] == LAYERS
-    assert [one["outcome"] for one in answer["ladder"][:5]] == ["pass", "pass", "raise", "raise", "raise"]
+    assert [entry["rung"] for entry in answer["ladder"][:5]] == LAYERS
+    assert [entry["outcome"] for entry in answer["ladder"][:5]] == ["pass", "pass", "raise", "raise", "raise"]
     assert answer["first_failing"] == "aot_eager"
     assert (answer["class"], answer["component"]) == ("internal-error", "aotautograd")
     assert answer["torch"] == "2.90.0"
@@ -104,7 +104,7 @@ def test_what_fails_without_the_compiler_is_no_bug_of_it(bench: Bench) -> None:
     answer = bench.answer(str(path))
     assert (answer["first_failing"], answer["class"], answer["component"]) == ("none", None, None)
     assert (answer["verdict"], answer["reason"]) == ("not-a-bug", "fails-without-compiler")
-    assert [one["outcome"] for one in answer["ladder"]] == ["raise", "skip", "skip", "skip", "skip"]
+    assert [entry["outcome"] for entry in answer["ladder"]] == ["raise", "skip", "skip", "skip", "skip"]
 
 
 def ladder_of_accepted(bench: Bench, complaint: str) -> list[dict[str, str]]:
@@ -131,15 +131,15 @@ def ladder_of_accepted(bench: Bench, complaint: str) -> list[dict[str, str]]:
 
 def test_what_shows_without_the_compiler_too_is_another_failure(bench: Bench) -> None:
     ladder = ladder_of_accepted(bench, 'raise AssertionError(f"accepted, gave {value}")')
-    assert [one["message"][-2:] for one in ladder[:3]] == ["12", "12", "16"]
+    assert [entry["message"][-2:] for entry in ladder[:3]] == ["12", "12", "16"]
 
 
 def test_where_every_layer_accepts_the_one_that_gives_this_result_counts(bench: Bench) -> None:
     """Without the compiler it passes, as nothing was compiled; Dynamo alone gives what eager gives."""
     complaint = 'assert not counters["stats"]["unique_graphs"], f"accepted, gave {value}"'
     ladder = ladder_of_accepted(bench, complaint)
-    assert [one["outcome"] for one in ladder[:3]] == ["pass", "wrong", "wrong"]
-    assert [one["message"][-2:] for one in ladder[1:3]] == ["12", "16"]
+    assert [entry["outcome"] for entry in ladder[:3]] == ["pass", "wrong", "wrong"]
+    assert [entry["message"][-2:] for entry in ladder[1:3]] == ["12", "16"]
 
 
 def test_what_a_person_reads_names_the_release(bench: Bench) -> None:
@@ -188,9 +188,9 @@ def test_verify_a_fix(bench: Bench, tmp_path: Path) -> None:
     ):
         python = python_with(tmp_path / name, faults)
         assert main(["triage", str(bench.out), "--verify", "--python-exe", str(python), "--json"]) == code
-        found = json.loads(bench._capsys.readouterr().out)
-        assert found["files"][0]["answer"] == answer
-        assert found["fixed"] == (code == 0)
+        told = json.loads(bench._capsys.readouterr().out)
+        assert told["files"][0]["answer"] == answer
+        assert told["fixed"] == (code == 0)
 
 
 def test_verify_tells_what_the_budget_left_out(
@@ -203,15 +203,15 @@ def test_verify_tells_what_the_budget_left_out(
     command = ["triage", str(bench.out), "--verify", "--python-exe", str(python_with(tmp_path / "fixed", {}))]
 
     assert main([*command, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["neighbours"], found["neighbours_not_run"]) == (3, 0)
+    told = json.loads(capsys.readouterr().out)
+    assert (told["neighbours"], told["neighbours_not_run"]) == (3, 0)
 
     asked = itertools.count()
     over = property(lambda _: next(asked) > 3)  # three files and one neighbour are asked for first
     monkeypatch.setattr(Budget, "is_over", over)
     assert main([*command, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["neighbours"], found["neighbours_not_run"]) == (1, 2)
+    told = json.loads(capsys.readouterr().out)
+    assert (told["neighbours"], told["neighbours_not_run"]) == (1, 2)
 
     monkeypatch.setattr(Budget, "is_over", property(lambda _: True))
     assert main(command) == 1
@@ -243,7 +243,7 @@ def test_releases_from_an_index(bench: Bench, tmp_path: Path, monkeypatch: pytes
         assert main(["triage", str(path), "--torch", "minors", *arguments]) == 1
         answer = json.loads(bench._capsys.readouterr().out)
         assert answer["torch"] == "2.32.0"
-        assert {name: one["outcome"] for name, one in answer["releases"].items()} == {
+        assert {name: entry["outcome"] for name, entry in answer["releases"].items()} == {
             "2.30.0": "pass", "2.31.0": "raise", "2.32.0": "raise", "2.33.0": "pass",
         }  # fmt: skip
         assert "Fixed in torch 2.33.0" in (bench.out / "report.md").read_text()
@@ -267,7 +267,7 @@ def test_a_known_bug(bench: Bench) -> None:
         """
     )
     answer = bench.answer(str(path), "--times", "1", "--skip", "minimize", "--skip", "artifacts")
-    assert [(one["case"], one["kind"]) for one in answer["known"]] == [("known_bug", "identity")]
+    assert [(entry["case"], entry["kind"]) for entry in answer["known"]] == [("known_bug", "identity")]
 
 
 def test_verify_needs_a_triage(bench: Bench) -> None:

@@ -195,31 +195,33 @@ def test_the_pattern_of_a_graph_break_has_its_context() -> None:
 def test_a_failure_without_a_word_is_told_by_its_place() -> None:
     silent = Identity(Outcome.RAISE, "AssertionError", "", "torch/export/a.py:10 check")
     assert silent.headline == "AssertionError: without a word, in check of torch/export/a.py"
-    found = Reproduction(RunResult(Observation(Outcome.RAISE, "AssertionError")), silent, 1, 1, Oracle())
+    reproduction = Reproduction(RunResult(Observation(Outcome.RAISE, "AssertionError")), silent, 1, 1, Oracle())
     classification = Classification("internal-error", "export", "", "", (), "")
-    text = case_text("f()\n", found, classification, "word", "2.9.1")
+    text = case_text("f()\n", reproduction, classification, "word", "2.9.1")
     assert "# frame = 'torch/export/a\\.py:.* check'" in text
 
 
 @pytest.mark.parametrize("message", ["\U0001f389 broke", "\x7f \u2028 \ud83c", 'a """ b', "it's \\d"])
 def test_a_case_of_any_message_can_be_read(tmp_path: Path, message: str) -> None:
     identity = Identity(Outcome.RAISE, "RuntimeError", message)
-    found = Reproduction(RunResult(Observation(Outcome.RAISE, "RuntimeError")), identity, 1, 1, Oracle())
+    reproduction = Reproduction(RunResult(Observation(Outcome.RAISE, "RuntimeError")), identity, 1, 1, Oracle())
     classification = Classification("internal-error", "export", "", "", (), message)
     path = tmp_path / "case.py"
-    write_text(path, case_text("f()\n", found, classification, "word", "2.9.1"))
+    write_text(path, case_text("f()\n", reproduction, classification, "word", "2.9.1"))
     (bug,) = parse_case(path).bugs
     assert bug.match is not None and re.search(bug.match, message.encode("utf-8", "replace").decode())
 
 
 def test_a_long_title_ends_with_a_word() -> None:
     """Of a graph break what Dynamo met is told, and no word is cut."""
-    found = Reproduction(RunResult(Observation(Outcome.RAISE, "Unsupported")), Identity(Outcome.RAISE), 1, 1, Oracle())
+    reproduction = Reproduction(
+        RunResult(Observation(Outcome.RAISE, "Unsupported")), Identity(Outcome.RAISE), 1, 1, Oracle()
+    )
     classification = Classification("graph-break", "dynamo", "", "", (), "")
 
     def title(message: str) -> str:
         broken = Identity(Outcome.RAISE, "torch._dynamo.exc.Unsupported", message)
-        text = case_text("f()\n", replace(found, identity=broken), classification, "word", "2.9.1")
+        text = case_text("f()\n", replace(reproduction, identity=broken), classification, "word", "2.9.1")
         (line,) = [line for line in text.splitlines() if line.startswith("# title")]
         return line.partition(" = ")[2].strip('"')
 
@@ -273,8 +275,8 @@ def _class_of(
     trial = RunResult(seen, entered=("compile",), recompiles=facts.get("recompiles", 0), breaks=facts.get("breaks", 0))
     passed = RunResult(Observation(Outcome.PASS), handled=(("RuntimeError", "f", 1),) if handled else ())
     steps = [Step("none", Identity(Outcome.PASS), same=False, trial=passed), Step(rung, identity, same=True)]
-    found = Reproduction(trial, identity, 1, 1, Oracle())
-    classification = classify(Program(Path("p.py"), source), found, Ladder(steps, rung))
+    reproduction = Reproduction(trial, identity, 1, 1, Oracle())
+    classification = classify(Program(Path("p.py"), source), reproduction, Ladder(steps, rung))
     return classification.symptom, classification.component
 
 
@@ -348,9 +350,9 @@ def test_an_export_breaks_no_graph() -> None:
     refused = Identity(Outcome.RAISE, "torch._dynamo.exc.UserError", "mismatch")
     seen = Observation(Outcome.RAISE, refused.error_type, "mismatch")
     for entered, symptom in ((("export",), "internal-error"), (("compile",), "graph-break")):
-        found = Reproduction(RunResult(seen, entered=entered), refused, 1, 1, Oracle())
+        reproduction = Reproduction(RunResult(seen, entered=entered), refused, 1, 1, Oracle())
         classification = classify(
-            Program(Path("p.py"), "pass\n"), found, Ladder([Step("export", refused, same=True)], "export")
+            Program(Path("p.py"), "pass\n"), reproduction, Ladder([Step("export", refused, same=True)], "export")
         )
         assert classification.symptom == symptom
 
@@ -366,8 +368,8 @@ def test_an_export_breaks_no_graph() -> None:
 )
 def test_the_operator_that_the_bisector_names(node: str, operator: str) -> None:
     wrong = Identity(Outcome.WRONG, "AssertionError", "2 is not 3")
-    found = Reproduction(RunResult(Observation(Outcome.WRONG)), wrong, 1, 1, Oracle())
-    assert operator_of(found, Ladder(pass_=f"lowerings, application 3 of 3: {node}")) == operator
+    reproduction = Reproduction(RunResult(Observation(Outcome.WRONG)), wrong, 1, 1, Oracle())
+    assert operator_of(reproduction, Ladder(pass_=f"lowerings, application 3 of 3: {node}")) == operator
 
 
 def test_artifacts_are_told_by_where_to_begin() -> None:
@@ -420,8 +422,8 @@ def pythons(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def _search(program: Path, pythons: dict[str, Path], names: list[str]) -> list[str]:
-    found = since_when(load_program(program), names, pythons.__getitem__, Budget(5), lambda _: None, timeout_s=30)
-    return found.sentences()
+    releases = since_when(load_program(program), names, pythons.__getitem__, Budget(5), lambda _: None, timeout_s=30)
+    return releases.sentences()
 
 
 def test_introduced_and_fixed(tmp_path: Path, pythons: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:

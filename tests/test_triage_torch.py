@@ -81,7 +81,7 @@ def test_a_failure_that_the_program_catches(tmp_path: Path, capsys: pytest.Captu
     """
     answer = triage(tmp_path, capsys, program, "--minutes", "10")
     assert answer["identity"]["error_type"] == "torch._dynamo.exc.Unsupported"
-    assert [one["outcome"] for one in answer["ladder"][:2]] == ["pass", "raise"]
+    assert [step["outcome"] for step in answer["ladder"][:2]] == ["pass", "raise"]
     assert (answer["first_failing"], answer["class"], answer["component"]) == ("eager", "graph-break", "dynamo")
     assert answer["minimized"]["lines_after"] < answer["minimized"]["lines_before"]
     # Under fullgraph the break is raised and not logged: the trace is what is left to keep.
@@ -100,8 +100,8 @@ def lab() -> Iterator[ProgramRunner]:
 def classified(path: Path, shown: RunResult, passes: str) -> Classification:
     """The class and component of a program that fails on the rung `aot_eager` and passes on the rung `passes`."""
     steps = [Step("aot_eager", shown.identity, same=True), Step(passes, Identity(Outcome.PASS), same=False)]
-    found = Reproduction(shown, shown.identity, 1, 1, Oracle())
-    return classify(load_program(path), found, Ladder(steps, "aot_eager"))
+    reproduction = Reproduction(shown, shown.identity, 1, 1, Oracle())
+    return classify(load_program(path), reproduction, Ladder(steps, "aot_eager"))
 
 
 def test_a_program_that_calls_aotautograd_by_itself(tmp_path: Path, lab: ProgramRunner) -> None:
@@ -257,11 +257,11 @@ def test_what_comes_out_of_an_export_climbs_its_rungs(tmp_path: Path, lab: Progr
         "torch.export.export(M(), (torch.ones(2),), strict=False)\n"
     )
     program = load_program(path)
-    found = reproduce(lab, program, 1)
-    assert found.trial.entered == ("compile", "export")
-    ladder = Climber(lab, program, found, lambda _: None).climb()
+    reproduction = reproduce(lab, program, 1)
+    assert reproduction.trial.entered == ("compile", "export")
+    ladder = Climber(lab, program, reproduction, lambda _: None).climb()
     assert (ladder.first_failing, ladder.below) == ("export_non_strict", "no_export")
-    assert classify(program, found, ladder).component == "export"
+    assert classify(program, reproduction, ladder).component == "export"
 
 
 def test_what_aot_inductor_is_needed_for(tmp_path: Path, lab: ProgramRunner) -> None:
@@ -275,7 +275,7 @@ def test_what_aot_inductor_is_needed_for(tmp_path: Path, lab: ProgramRunner) -> 
         "assert torch._inductor.aoti_load_package(package)(torch.ones(2)).tolist() == [2.0, 2.0]\n"
     )
     program = load_program(path)
-    found = reproduce(lab, program, 1)
-    ladder = Climber(lab, program, found, lambda _: None).climb()
+    reproduction = reproduce(lab, program, 1)
+    ladder = Climber(lab, program, reproduction, lambda _: None).climb()
     assert (ladder.first_failing, ladder.below) == ("inductor", "no_aot_inductor")
-    assert classify(program, found, ladder).component == "aot-inductor"
+    assert classify(program, reproduction, ladder).component == "aot-inductor"

@@ -116,7 +116,7 @@ def test_graphs_that_differ_from_eager() -> None:
 
 def test_a_speed_that_varies_is_no_change() -> None:
     def at(*seconds: float) -> list[dict[str, Replayed]]:
-        return [{"g": Replayed("g", (), 1.0, one)} for one in seconds]
+        return [{"g": Replayed("g", (), 1.0, compiled_s)} for compiled_s in seconds]
 
     before = side("2.90.0", GOOD, replays=at(0.5, 0.5, 0.9))
     assert not any(answer(before, side("2.91.0", GOOD, replays=at(0.8, 1.0, 1.1))).values())

@@ -92,7 +92,7 @@ def test_graphs_are_replayed_without_the_program(recorder: Recorder, recorded: R
     assert any(told["stride"] == [1, 4] and told["requires_grad"] for told in tensors)
     text = "def forward(self):\n    raise KeyError\n"
     broken = {**step, "id": "broken", "graph": {**step["graph"], "text": text}}
-    entries: dict[Any, Any] = {(one["kind"], one["graph"]): one for one in recorder.replay([step, broken])}
+    entries: dict[Any, Any] = {(entry["kind"], entry["graph"]): entry for entry in recorder.replay([step, broken])}
     assert entries["replayed", step["id"]]["differences"] == [], entries
     assert entries["replayed", step["id"]]["compiled_s"] > 0
     assert ("begun", "broken") in entries

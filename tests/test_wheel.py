@@ -19,8 +19,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(ROOT)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    (found,) = out.glob("pt2bugs-*.whl")
-    return found
+    (built,) = out.glob("pt2bugs-*.whl")
+    return built
 
 
 @pytest.fixture(scope="module")

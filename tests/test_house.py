@@ -1,4 +1,7 @@
-"""What the documentation of a public function has; ruff's D401 and D417 hold the wording and the entries of `Args`."""
+"""Rules of the house's style that no linter has: what a public function documents, and names that say nothing.
+
+Ruff's D401 and D417 hold the mood of a docstring and the entries of its `Args`.
+"""
 
 from __future__ import annotations
 
@@ -94,3 +97,35 @@ def _private(value):
 
 def test_what_is_missing_is_told() -> None:
     assert list(problems(SOURCE)) == ["3: method has parameters and no Args", "13: raises raises and has no Raises"]
+
+
+EMPTY_NAMES = ("one", "found")
+
+
+def bindings(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield the line and name of everything that a program binds."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Store):
+            yield node.lineno, node.id if isinstance(node, ast.Name) else node.attr
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.lineno, node.name
+        elif isinstance(node, ast.arg):
+            yield node.lineno, node.arg
+
+
+SOURCES = sorted(
+    path for folder in ("harness", "tests", "benchmarks", "docs") for path in (ROOT / folder).rglob("*.py")
+)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_name_says_what_it_stands_for(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    assert [(line, name) for line, name in bindings(tree) if name in EMPTY_NAMES] == []
+
+
+def test_every_kind_of_binding_is_seen() -> None:
+    source = "one = 1\ndef found(one):\n    self.found = [one for one in ()]\nclass one: ...\n"
+    assert sorted(bindings(ast.parse(source))) == [
+        (1, "one"), (2, "found"), (2, "one"), (3, "found"), (3, "one"), (4, "one"),
+    ]  # fmt: skip
