@@ -132,7 +132,7 @@ def failing(torch: str, cells: Path) -> list[dict[str, str]]:
     return [row for _, row in sorted(zip(order, rows, strict=True), key=lambda pair: pair[0])]
 
 
-def triage(lab: ProgramRunner, case: Case, check_name: str, backend: str) -> dict[str, Any]:
+def triage(runner: ProgramRunner, case: Case, check_name: str, backend: str) -> dict[str, Any]:
     check = next(known for known in case.checks if known.name == check_name)
     answer: dict[str, Any] = {
         "case": case.id,
@@ -140,7 +140,7 @@ def triage(lab: ProgramRunner, case: Case, check_name: str, backend: str) -> dic
         "component": case.component,
         "symptom": case.symptom,
     }
-    lab.budget, lab.timeout_s = Budget(15), min(120.0, case.timeout)
+    runner.budget, runner.timeout_s = Budget(15), min(120.0, case.timeout)
     with tempfile.TemporaryDirectory() as folder:
         for asked in dict.fromkeys(("inductor", backend)):
             given = {"device": "cpu", "backend": asked}
@@ -151,17 +151,17 @@ def triage(lab: ProgramRunner, case: Case, check_name: str, backend: str) -> dic
             )
             program = load_program(path)
             try:
-                reproduction = reproduce(lab, program, 1)
+                reproduction = reproduce(runner, program, 1)
             except NeverCompiles as refused:
                 return answer | {"first_failing": REFUSED, "class": "", "said": "", "why": str(refused)}
-            if any(documents(bug, reproduction.trial.observation) for bug in case.bugs if not bug.blocked):
+            if any(documents(bug, reproduction.result.observation) for bug in case.bugs if not bug.blocked):
                 break
         answer |= {
             "backend": asked,
             "outcome": str(reproduction.outcome),
             "message": reproduction.identity.message[:200],
         }
-        climber = Climber(lab, program, reproduction, lambda _: None)
+        climber = Climber(runner, program, reproduction, lambda _: None)
         ladder = climber.climb()
         climber.narrow(is_named=is_named_by_a_frame(reproduction, ladder), inside=False)
         classification = classify(program, reproduction, ladder)
@@ -194,16 +194,16 @@ def measure(options: argparse.Namespace) -> None:
     rows = [row for row in failing(options.torch, options.results / "cells.csv") if not cases[row["case"]].extra]
     rows = [row for row in rows if not options.only or row["case"] in options.only]
     rows = [row for row in rows if (row["case"], row["check"]) not in done][: options.limit]
-    with program_runner(options.python_exe, Budget(15), 120.0, ()) as lab:
-        _measure(lab, cases, rows, options.output)
+    with program_runner(options.python_exe, Budget(15), 120.0, ()) as runner:
+        _measure(runner, cases, rows, options.output)
 
 
-def _measure(lab: ProgramRunner, cases: Mapping[str, Case], rows: list[dict[str, str]], output: Path) -> None:
+def _measure(runner: ProgramRunner, cases: Mapping[str, Case], rows: list[dict[str, str]], output: Path) -> None:
     for row in rows:
         case = cases[row["case"]]
         began = time.monotonic()
         try:
-            answer = triage(lab, case, row["check"], row["backend"])
+            answer = triage(runner, case, row["check"], row["backend"])
         except Exception as error:
             answer = {"case": case.id, "check": row["check"], "component": case.component, "symptom": case.symptom}
             answer |= {"first_failing": "", "class": "", "said": "", "why": f"{type(error).__name__}: {error}"}

@@ -49,10 +49,10 @@ class TableLaboratory:
         return RunResult(self.fails if fails else Observation(Outcome.PASS), entered=("compile",))
 
 
-def climbed(lab: TableLaboratory, *, source: str = "pass\n", breaks: int = 0, is_named: bool = False) -> Ladder:
-    trial = RunResult(FAILS, entered=("compile",), backends=("inductor",), breaks=breaks)
-    reproduction = Reproduction(trial, trial.identity, 1, 1, Oracle())
-    climber = Climber(cast(ProgramRunner, lab), Program(Path("p.py"), source), reproduction, lambda _: None)
+def climbed(runner: TableLaboratory, *, source: str = "pass\n", breaks: int = 0, is_named: bool = False) -> Ladder:
+    result = RunResult(FAILS, entered=("compile",), backends=("inductor",), breaks=breaks)
+    reproduction = Reproduction(result, result.identity, 1, 1, Oracle())
+    climber = Climber(cast(ProgramRunner, runner), Program(Path("p.py"), source), reproduction, lambda _: None)
     climber.climb()
     climber.narrow(is_named=is_named)
     return climber.ladder
@@ -68,18 +68,18 @@ def climbed(lab: TableLaboratory, *, source: str = "pass\n", breaks: int = 0, is
     ],
 )
 def test_what_is_tried_where_a_layer_is_the_first_to_fail(first: str, further: tuple[str, ...]) -> None:
-    lab = TableLaboratory(first)
-    ladder = climbed(lab)
+    runner = TableLaboratory(first)
+    ladder = climbed(runner)
     assert (ladder.first_failing, ladder.below) == (first, LAYERS[LAYERS.index(first) - 1])
     assert tuple(step.rung for step in ladder.steps) == (*ALWAYS, *further)
-    assert {"backend": "none", "crossref": True} in lab.asked, "fake tensors are compared where nothing is compiled"
+    assert {"backend": "none", "crossref": True} in runner.asked, "fake tensors are compared where nothing is compiled"
 
 
 def test_nothing_more_is_tried_where_the_compiler_is_not_needed() -> None:
-    lab = TableLaboratory("none")
-    ladder = climbed(lab)
+    runner = TableLaboratory("none")
+    ladder = climbed(runner)
     assert ladder.first_failing == "none"
-    assert len(lab.asked) == 1
+    assert len(runner.asked) == 1
     assert [step.identity.outcome for step in ladder.steps[1:]] == [Outcome.SKIP] * 4
 
 
@@ -109,10 +109,10 @@ def test_settings_that_tell_a_bug_from_rounding_come_first(
     first: str, fails: Observation, heals: tuple[str, ...], asked: list[str]
 ) -> None:
     """Of a wrong result, before anything else is tried on the first failing rung. No exception is rounding."""
-    lab = TableLaboratory(first, heals, fails)
-    trial = RunResult(fails, entered=("compile",), backends=("inductor",))
-    reproduction = Reproduction(trial, trial.identity, 1, 1, Oracle())
-    climber = Climber(cast(ProgramRunner, lab), Program(Path("p.py"), "pass\n"), reproduction, lambda _: None)
+    runner = TableLaboratory(first, heals, fails)
+    result = RunResult(fails, entered=("compile",), backends=("inductor",))
+    reproduction = Reproduction(result, result.identity, 1, 1, Oracle())
+    climber = Climber(cast(ProgramRunner, runner), Program(Path("p.py"), "pass\n"), reproduction, lambda _: None)
     climber.climb()
     climber.ask_settings()
-    assert [name for redirect in lab.asked for name in redirect.get("config", {})] == asked
+    assert [name for redirect in runner.asked for name in redirect.get("config", {})] == asked

@@ -78,16 +78,16 @@ def climbed(
     path = folder / "program.py"
     path.write_text(source)
     program = load_program(path)
-    with program_runner(python_with(folder / "env", faults), Budget(2), 60, ()) as lab:
-        reproduction = reproduce(lab, program, 1)
-        yield lab, program, reproduction, Climber(lab, program, reproduction, lambda _: None).climb()
+    with program_runner(python_with(folder / "env", faults), Budget(2), 60, ()) as runner:
+        reproduction = reproduce(runner, program, 1)
+        yield runner, program, reproduction, Climber(runner, program, reproduction, lambda _: None).climb()
 
 
 @contextlib.contextmanager
 def asking(folder: Path, source: str, faults: Mapping[str, str]) -> Iterator[Interesting]:
     """Whoever asks smaller programs than this one."""
-    with climbed(folder, source, faults) as (lab, program, reproduction, ladder):
-        yield Interesting(lab, folder, program, reproduction, ladder)
+    with climbed(folder, source, faults) as (runner, program, reproduction, ladder):
+        yield Interesting(runner, folder, program, reproduction, ladder)
 
 
 def test_it_asks_for_a_backend_that_fails_as_written(tmp_path: Path) -> None:
@@ -126,9 +126,9 @@ def test_with_a_backend_of_its_own_it_passes_without_the_compiler(tmp_path: Path
 
 def test_what_no_rung_tells_from_a_false_assertion_is_not_reduced(tmp_path: Path) -> None:
     source = ACCEPTED.replace('not counters["stats"]["unique_graphs"]', "False")
-    with climbed(tmp_path, source, {}) as (lab, program, reproduction, ladder):
+    with climbed(tmp_path, source, {}) as (runner, program, reproduction, ladder):
         assert (ladder.first_failing, ladder.below) == ("eager", "")
-        small = minimize(lab, program, reproduction, ladder, tmp_path, Budget(2), lambda _: None)
+        small = minimize(runner, program, reproduction, ladder, tmp_path, Budget(2), lambda _: None)
     assert (small.source, small.tries) == (source, 0)
     assert small.why_not.startswith("no rung passes or gives another result")
 
@@ -136,8 +136,8 @@ def test_what_no_rung_tells_from_a_false_assertion_is_not_reduced(tmp_path: Path
 def test_a_program_does_not_grow(tmp_path: Path) -> None:
     """Written out, a statement a line, it is longer; with the budget spent nothing is taken away in return."""
     source = PROGRAM.replace("import torch\n", "import torch; import json; json.dumps(1)\n")
-    with climbed(tmp_path, source, {"double": "raise"}) as (lab, program, reproduction, ladder):
-        small = minimize(lab, program, reproduction, ladder, tmp_path, Budget(0), lambda _: None)
+    with climbed(tmp_path, source, {"double": "raise"}) as (runner, program, reproduction, ladder):
+        small = minimize(runner, program, reproduction, ladder, tmp_path, Budget(0), lambda _: None)
     assert (small.source, small.lines_after) == (source, small.lines_before)
     assert small.tries > 0
 

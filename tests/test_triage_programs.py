@@ -118,9 +118,9 @@ def test_modules_that_no_text_can_stand_for(tmp_path: Path, program: str) -> Non
 def test_a_program_beside_temporary_files() -> None:
     """A script in the folder of all temporary files: of what else lies there the names stay those that are known."""
     temporary = Path(tempfile.gettempdir())
-    lab = ProgramRunner(Path(sys.executable), Budget(1), beside=temporary)
+    runner = ProgramRunner(Path(sys.executable), Budget(1), beside=temporary)
     text = f"{temporary}/pt2bugs-a1b2/cell-c3/x.cpp, {temporary}/helper.py"
-    assert lab.hide(text, temporary / "program.py") == "<cell>/x.cpp, helper.py"
+    assert runner.hide(text, temporary / "program.py") == "<cell>/x.cpp, helper.py"
 
 
 def test_how_a_program_is_written_down(bench: Bench) -> None:

@@ -85,7 +85,7 @@ def test_no_run_below_a_minimum(clock: Clock, monkeypatch: pytest.MonkeyPatch) -
     environments = Environments(clock, {"2.8.0": PASSES, "2.9.1": FAILS}, run_s=45)
     releases = search(environments, monkeypatch, Budget(1), 30)
     assert environments.runs.count("2.9.1") == 1
-    assert releases.answers["2.8.0"].trial is None
+    assert releases.answers["2.8.0"].result is None
     assert releases.answers["2.8.0"].problem == "the budget was spent"
     assert releases.transitions == []
 
@@ -100,7 +100,7 @@ def test_what_the_budget_cuts_off_does_not_hang(clock: Clock, monkeypatch: pytes
     environments = Environments(clock, {"2.9.1": HANGS}, run_s=30)
     (answer,) = search(environments, monkeypatch, Budget(0.5), 50).answers.values()
     assert environments.runs == ["2.9.1"]
-    assert (answer.trial, answer.problem) == (None, "the budget was spent while it ran")
+    assert (answer.result, answer.problem) == (None, "the budget was spent while it ran")
 
 
 def test_a_short_timeout_is_the_users_own(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -272,10 +272,10 @@ def _class_of(
     identity: Identity, *, rung: str = "eager", handled: bool = False, source: str = "pass\n", **facts: int
 ) -> tuple[str | None, str | None]:
     seen = Observation(identity.outcome, identity.error_type, identity.message, identity.frame)
-    trial = RunResult(seen, entered=("compile",), recompiles=facts.get("recompiles", 0), breaks=facts.get("breaks", 0))
+    result = RunResult(seen, entered=("compile",), recompiles=facts.get("recompiles", 0), breaks=facts.get("breaks", 0))
     passed = RunResult(Observation(Outcome.PASS), handled=(("RuntimeError", "f", 1),) if handled else ())
-    steps = [Step("none", Identity(Outcome.PASS), same=False, trial=passed), Step(rung, identity, same=True)]
-    reproduction = Reproduction(trial, identity, 1, 1, Oracle())
+    steps = [Step("none", Identity(Outcome.PASS), same=False, result=passed), Step(rung, identity, same=True)]
+    reproduction = Reproduction(result, identity, 1, 1, Oracle())
     classification = classify(Program(Path("p.py"), source), reproduction, Ladder(steps, rung))
     return classification.symptom, classification.component
 

@@ -92,7 +92,7 @@ def test_a_failure_that_the_program_catches(tmp_path: Path, capsys: pytest.Captu
 
 
 @pytest.fixture(scope="module")
-def lab() -> Iterator[ProgramRunner]:
+def runner() -> Iterator[ProgramRunner]:
     with program_runner(Path(sys.executable), Budget(5), 60, ()) as opened:
         yield opened
 
@@ -104,7 +104,7 @@ def classified(path: Path, shown: RunResult, passes: str) -> Classification:
     return classify(load_program(path), reproduction, Ladder(steps, "aot_eager"))
 
 
-def test_a_program_that_calls_aotautograd_by_itself(tmp_path: Path, lab: ProgramRunner) -> None:
+def test_a_program_that_calls_aotautograd_by_itself(tmp_path: Path, runner: ProgramRunner) -> None:
     """Without the compiler `aot_function` gives the function back: the layer is AOTAutograd, not "no compiler"."""
     path = tmp_path / "program.py"
     path.write_text(
@@ -113,24 +113,24 @@ def test_a_program_that_calls_aotautograd_by_itself(tmp_path: Path, lab: Program
         "print(aot_function(torch.sin, broken)(torch.ones(2)))\n"
     )
     program = load_program(path)
-    ladder = Climber(lab, program, reproduce(lab, program, 1), lambda _: None).climb()
+    ladder = Climber(runner, program, reproduce(runner, program, 1), lambda _: None).climb()
     assert [step.rung for step in ladder.steps if step.same] == ["aot_eager"]
     assert (ladder.first_failing, ladder.below) == ("aot_eager", "none")
 
 
-def test_compiled_autograd_is_a_way_into_the_compiler(tmp_path: Path, lab: ProgramRunner) -> None:
+def test_compiled_autograd_is_a_way_into_the_compiler(tmp_path: Path, runner: ProgramRunner) -> None:
     """Also where the backward fails before a graph of it reaches `torch.compile`: as in upstream issue 138901."""
     path = tmp_path / "program.py"
     path.write_text(
         "import torch\nfrom torch._dynamo import compiled_autograd\n\n"
         "with compiled_autograd._enable(torch.compile):\n    assert compiled_autograd.compiled_autograd_enabled\n"
     )
-    shown, without = lab.run(path), lab.run(path, {"backend": "none"})
+    shown, without = runner.run(path), runner.run(path, {"backend": "none"})
     assert (shown.outcome, shown.entered) == (Outcome.PASS, ("compile",))
     assert without.outcome is Outcome.WRONG
 
 
-def test_compilers_of_the_programs_own(tmp_path: Path, lab: ProgramRunner) -> None:
+def test_compilers_of_the_programs_own(tmp_path: Path, runner: ProgramRunner) -> None:
     """They see the graphs of AOTAutograd, so that is the rung; with torch's compilers it passes."""
     path = tmp_path / "program.py"
     path.write_text(
@@ -141,15 +141,15 @@ def test_compilers_of_the_programs_own(tmp_path: Path, lab: ProgramRunner) -> No
         "backend = aot_autograd(fw_compiler=forward, bw_compiler=backward)\n"
         "torch.compile(torch.sin, backend=backend)(torch.ones(2, requires_grad=True)).sum().backward()\n"
     )
-    assert lab.run(path, {"backend": "eager"}).outcome is Outcome.PASS
-    assert lab.run(path, INSIDE_AOT[TORCHS_COMPILERS]).outcome is Outcome.PASS
-    shown = lab.run(path, {"backend": "aot_eager"})
+    assert runner.run(path, {"backend": "eager"}).outcome is Outcome.PASS
+    assert runner.run(path, INSIDE_AOT[TORCHS_COMPILERS]).outcome is Outcome.PASS
+    shown = runner.run(path, {"backend": "aot_eager"})
     assert (shown.outcome, shown.own_compilers) == (Outcome.RAISE, True)
     classification = classified(path, shown, passes=TORCHS_COMPILERS)
     assert (classification.symptom, classification.component) == ("backend-failure", "backend")
 
 
-def test_a_decomposition_of_aotautograds_own_trace(tmp_path: Path, lab: ProgramRunner) -> None:
+def test_a_decomposition_of_aotautograds_own_trace(tmp_path: Path, runner: ProgramRunner) -> None:
     """Upstream issue 175154: in Python nearest interpolation resamples a dimension that keeps its size."""
     path = tmp_path / "program.py"
     path.write_text(
@@ -158,20 +158,20 @@ def test_a_decomposition_of_aotautograds_own_trace(tmp_path: Path, lab: ProgramR
         "x = torch.tensor([[[[1.0, 2.0]]]])\n"
         "assert torch.equal(torch.compile(enlarge, backend='aot_eager')(x), enlarge(x))\n"
     )
-    shown = lab.run(path)
+    shown = runner.run(path)
     assert shown.outcome is Outcome.WRONG
-    assert lab.run(path, INSIDE_AOT[NO_DECOMPOSITION]).outcome is Outcome.PASS
+    assert runner.run(path, INSIDE_AOT[NO_DECOMPOSITION]).outcome is Outcome.PASS
     assert classified(path, shown, passes=NO_DECOMPOSITION).component == "decomposition"
 
 
-def test_a_fake_tensor_that_is_not_as_the_real_one(tmp_path: Path, lab: ProgramRunner) -> None:
+def test_a_fake_tensor_that_is_not_as_the_real_one(tmp_path: Path, runner: ProgramRunner) -> None:
     """Upstream issue 198364: the fake kernel of copysign forgets the layout of its input. Only Inductor goes by it."""
     path = tmp_path / "program.py"
     path.write_text(
         "import torch\n\nx, y = torch.ones(6, 5).mT, torch.ones(5, 6)\n"
         "strides = torch.compile(torch.copysign)(x, y).stride()\nassert strides == (1, 5), strides\n"
     )
-    shown, compared = lab.run(path), lab.run(path, FAKE_TENSORS[CROSSREF])
+    shown, compared = runner.run(path), runner.run(path, FAKE_TENSORS[CROSSREF])
     assert shown.outcome is Outcome.WRONG
     ladder = Ladder([Step("inductor", shown.identity, same=True)], "inductor")
     assert metadata_mismatch(ladder) == ""
@@ -189,7 +189,7 @@ def test_a_fake_tensor_that_is_not_as_the_real_one(tmp_path: Path, lab: ProgramR
     assert mismatch in classification.why
 
 
-def test_only_what_is_compiled_has_its_fake_tensors_compared(tmp_path: Path, lab: ProgramRunner) -> None:
+def test_only_what_is_compiled_has_its_fake_tensors_compared(tmp_path: Path, runner: ProgramRunner) -> None:
     """With the backward of what is compiled, and where a module is."""
     for name, program, outcome in (
         ("outside", "torch.copysign(x, y)\ntorch.compile(lambda a: a + 1)(x)", Outcome.PASS),
@@ -211,10 +211,10 @@ def test_only_what_is_compiled_has_its_fake_tensors_compared(tmp_path: Path, lab
     ):
         path = tmp_path / f"{name}.py"
         path.write_text(f"import torch\n\nx, y = torch.ones(6, 5).mT, torch.ones(5, 6)\n{program}\n")
-        assert lab.run(path, FAKE_TENSORS[CROSSREF]).outcome is outcome, name
+        assert runner.run(path, FAKE_TENSORS[CROSSREF]).outcome is outcome, name
 
 
-def test_without_a_decomposition(tmp_path: Path, lab: ProgramRunner) -> None:
+def test_without_a_decomposition(tmp_path: Path, runner: ProgramRunner) -> None:
     """The rung takes it from the table that Inductor gives to AOTAutograd; where there is none it says so."""
     path = tmp_path / "program.py"
     path.write_text(
@@ -222,13 +222,13 @@ def test_without_a_decomposition(tmp_path: Path, lab: ProgramRunner) -> None:
         "torch.compile(lambda x: x + 1, backend='eager')(torch.ones(2))\n"
         "assert torch.ops.aten.hardswish.default in select_decomp_table()\n"
     )
-    assert lab.run(path).outcome is Outcome.PASS
-    assert lab.run(path, {"no_decomposition": ["aten.hardswish"]}).outcome is Outcome.WRONG
-    kept = lab.run(path, {"no_decomposition": ["aten.no_such_operator"]})
+    assert runner.run(path).outcome is Outcome.PASS
+    assert runner.run(path, {"no_decomposition": ["aten.hardswish"]}).outcome is Outcome.WRONG
+    kept = runner.run(path, {"no_decomposition": ["aten.no_such_operator"]})
     assert (kept.outcome, len(kept.absent)) == (Outcome.PASS, 1)
 
 
-def test_what_an_export_is_needed_for(tmp_path: Path, lab: ProgramRunner) -> None:
+def test_what_an_export_is_needed_for(tmp_path: Path, runner: ProgramRunner) -> None:
     """Below its rungs every module runs as it is: what fails there in the same way is no bug of export."""
     for name, forward, expected in (
         ("breaks", "self.no_such_thing = 1; return x + 1 if x.sum() > 0 else x", ("export_non_strict", "no_export")),
@@ -242,11 +242,11 @@ def test_what_an_export_is_needed_for(tmp_path: Path, lab: ProgramRunner) -> Non
             "assert hasattr(program.module(), 'no_such_thing')\n"
         )
         program = load_program(path)
-        ladder = Climber(lab, program, reproduce(lab, program, 1), lambda _: None).climb()
+        ladder = Climber(runner, program, reproduce(runner, program, 1), lambda _: None).climb()
         assert (ladder.first_failing, ladder.below) == expected
 
 
-def test_what_comes_out_of_an_export_climbs_its_rungs(tmp_path: Path, lab: ProgramRunner) -> None:
+def test_what_comes_out_of_an_export_climbs_its_rungs(tmp_path: Path, runner: ProgramRunner) -> None:
     """Also where the program compiles as well, and the export fails only then: as in upstream issue 150926."""
     path = tmp_path / "program.py"
     path.write_text(
@@ -257,14 +257,14 @@ def test_what_comes_out_of_an_export_climbs_its_rungs(tmp_path: Path, lab: Progr
         "torch.export.export(M(), (torch.ones(2),), strict=False)\n"
     )
     program = load_program(path)
-    reproduction = reproduce(lab, program, 1)
-    assert reproduction.trial.entered == ("compile", "export")
-    ladder = Climber(lab, program, reproduction, lambda _: None).climb()
+    reproduction = reproduce(runner, program, 1)
+    assert reproduction.result.entered == ("compile", "export")
+    ladder = Climber(runner, program, reproduction, lambda _: None).climb()
     assert (ladder.first_failing, ladder.below) == ("export_non_strict", "no_export")
     assert classify(program, reproduction, ladder).component == "export"
 
 
-def test_what_aot_inductor_is_needed_for(tmp_path: Path, lab: ProgramRunner) -> None:
+def test_what_aot_inductor_is_needed_for(tmp_path: Path, runner: ProgramRunner) -> None:
     """Without it the exported program runs: what only the package does is AOTInductor's."""
     path = tmp_path / "program.py"
     path.write_text(
@@ -275,7 +275,7 @@ def test_what_aot_inductor_is_needed_for(tmp_path: Path, lab: ProgramRunner) -> 
         "assert torch._inductor.aoti_load_package(package)(torch.ones(2)).tolist() == [2.0, 2.0]\n"
     )
     program = load_program(path)
-    reproduction = reproduce(lab, program, 1)
-    ladder = Climber(lab, program, reproduction, lambda _: None).climb()
+    reproduction = reproduce(runner, program, 1)
+    ladder = Climber(runner, program, reproduction, lambda _: None).climb()
     assert (ladder.first_failing, ladder.below) == ("inductor", "no_aot_inductor")
     assert classify(program, reproduction, ladder).component == "aot-inductor"

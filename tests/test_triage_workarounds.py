@@ -77,11 +77,11 @@ def tried(folder: Path, passing: str, *, graphs: int = 2, steps: tuple[Step, ...
     small = Program(folder / "small.py", SOURCE)
     for written in (program, small):
         written.path.write_text(written.source)
-    trial = RunResult(Observation(Outcome.RAISE, "RuntimeError", MESSAGE), entered=("compile",))
-    failure = Reproduction(trial, trial.identity, 1, 1, Oracle())
-    lab = cast(ProgramRunner, Answers(folder, passing, graphs))
+    result = RunResult(Observation(Outcome.RAISE, "RuntimeError", MESSAGE), entered=("compile",))
+    failure = Reproduction(result, result.identity, 1, 1, Oracle())
+    runner = cast(ProgramRunner, Answers(folder, passing, graphs))
     ladder = Ladder([*steps], "inductor")
-    return try_workarounds(lab, (program, failure), (small, failure), ladder, "aten.mm", folder, lambda _: None)
+    return try_workarounds(runner, (program, failure), (small, failure), ladder, "aten.mm", folder, lambda _: None)
 
 
 def test_settings_lines_and_functions_are_tried(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_what_compiles_nothing_any_more_is_no_workaround(tmp_path: Path) -> None
 
 
 def test_an_operator_kept_from_its_decomposition(tmp_path: Path) -> None:
-    step = Step(NO_DECOMPOSITION, Identity(Outcome.PASS), same=False, trial=RunResult(PASSES))
+    step = Step(NO_DECOMPOSITION, Identity(Outcome.PASS), same=False, result=RunResult(PASSES))
     answers = tried(tmp_path, "no_decomposition", steps=(step,))
     assert (answers[0].what, answers[0].passes) == (
         "torch._inductor.decomposition.decompositions without aten.mm",
@@ -119,8 +119,8 @@ def test_an_operator_kept_from_its_decomposition(tmp_path: Path) -> None:
 
 def test_functions_that_may_be_left_uncompiled() -> None:
     """Those that the failure names come first; what is compiled itself and constructors are none of them."""
-    trial = RunResult(Observation(Outcome.RAISE, "RuntimeError", MESSAGE))
-    assert suspects(SOURCE, Reproduction(trial, trial.identity, 1, 1, Oracle())) == ["helper", "Net.forward"]
+    result = RunResult(Observation(Outcome.RAISE, "RuntimeError", MESSAGE))
+    assert suspects(SOURCE, Reproduction(result, result.identity, 1, 1, Oracle())) == ["helper", "Net.forward"]
     text = without_compiling(SOURCE, "Net.forward")
     assert text is not None
     assert '    @__import__("torch").compiler.disable\n    def forward' in text

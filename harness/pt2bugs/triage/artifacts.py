@@ -70,7 +70,7 @@ class _Plan:
 
 
 def gather(
-    lab: ProgramRunner,
+    runner: ProgramRunner,
     program: Program,
     classification: Classification,
     ladder: Ladder,
@@ -81,7 +81,7 @@ def gather(
     """Make the runs that the class asks for, and keep the files that they leave.
 
     Args:
-        lab: runs programs.
+        runner: runs programs.
         program: the program.
         classification: its class.
         ladder: the rungs that were tried.
@@ -107,20 +107,20 @@ def gather(
         log(f"artifacts: {plan.name}")
         with tempfile.TemporaryDirectory(prefix="pt2bugs-artifacts-") as run_folder:
             env = {name: value.replace("@", run_folder) for name, value in plan.env.items()}
-            trial = lab.run(program.path, redirect, env=env, fresh=True)
-            problem = f"torch wrote nothing ({trial.observation.summary[:120]})"
-            if plan.name == TRACEBACK and trial.text:
-                write_text(Path(run_folder) / "traceback.txt", trial.text)
+            result = runner.run(program.path, redirect, env=env, fresh=True)
+            problem = f"torch wrote nothing ({result.observation.summary[:120]})"
+            if plan.name == TRACEBACK and result.text:
+                write_text(Path(run_folder) / "traceback.txt", result.text)
             if plan.name == "minifier":
                 if not _launchers(Path(run_folder)) and env[REPRO_AFTER] == "aot" and not budget.is_over:
                     # The passes that Inductor runs before it compiles a graph are outside of what "aot" watches.
                     log(f"artifacts: {plan.name}, after Dynamo")
-                    trial = lab.run(program.path, redirect, env={**env, REPRO_AFTER: "dynamo"}, fresh=True)
-                _run_launchers(lab, Path(run_folder))
+                    result = runner.run(program.path, redirect, env={**env, REPRO_AFTER: "dynamo"}, fresh=True)
+                _run_launchers(runner, Path(run_folder))
                 settle_repro(Path(run_folder))
             if plan.name == "tlparse":
                 problem = _render(Path(run_folder), budget.cap(TLPARSE_S))
-            written = list(_keep(lab, program, Path(run_folder), folder / plan.name, MAX_TOTAL - _size(kept)))
+            written = list(_keep(runner, program, Path(run_folder), folder / plan.name, MAX_TOTAL - _size(kept)))
         if problem and (not written or plan.name == "tlparse"):
             missing.append(f"{plan.name}: {problem}")
         kept += written
@@ -150,14 +150,14 @@ def _plans(classification: Classification, ladder: Ladder, *, is_raised_again: b
         )
 
 
-def _run_launchers(lab: ProgramRunner, run_folder: Path) -> None:
+def _run_launchers(runner: ProgramRunner, run_folder: Path) -> None:
     """Run what the first run left to be run: it minifies the graph and writes `repro.py`."""
     for launcher in _launchers(run_folder)[:1]:
         # It writes where it stands, and a run stands in a folder that is gone after it.
         program = run_folder / "minify.py"
         there = f"os.chdir({str(run_folder)!r})"
         write_text(program, f"import os, runpy\n{there}\nrunpy.run_path({str(launcher)!r}, run_name='__main__')\n")
-        lab.run(program, env={"TORCH_COMPILE_DEBUG_DIR": str(run_folder)}, fresh=True)
+        runner.run(program, env={"TORCH_COMPILE_DEBUG_DIR": str(run_folder)}, fresh=True)
         program.unlink()
 
 
@@ -212,7 +212,7 @@ def _size(files: list[Path]) -> int:
     return sum(file.stat().st_size for file in files)
 
 
-def _keep(lab: ProgramRunner, program: Program, run_folder: Path, target: Path, room: int) -> Iterator[Path]:
+def _keep(runner: ProgramRunner, program: Program, run_folder: Path, target: Path, room: int) -> Iterator[Path]:
     """Copy the text files of a folder, bounded and cleaned; the smallest first, as long as there is room."""
     files = [
         file for file in run_folder.rglob("*") if file.is_file() and not file.is_symlink() and file.suffix in _TEXT
@@ -223,7 +223,7 @@ def _keep(lab: ProgramRunner, program: Program, run_folder: Path, target: Path, 
             text = text.rpartition("\n")[0]  # the last line may end in half a path
         if not text.strip() or "\0" in text:
             continue
-        text = bounded(lab.hide(text.replace(str(run_folder), "<artifacts>"), program.path), MAX_FILE)
+        text = bounded(runner.hide(text.replace(str(run_folder), "<artifacts>"), program.path), MAX_FILE)
         if room < len(text):
             continue
         room -= len(text)

@@ -148,15 +148,15 @@ def classify(program: Program, reproduction: Reproduction, ladder: Ladder) -> Cl
         ladder: the rungs that were tried.
     """
     identity = reproduction.identity
-    trial = reproduction.trial
+    result = reproduction.result
     first = ladder.first_failing
-    if first == "none" and (set(trial.entered) <= {"compile"} or ladder.shows("no_export")):
+    if first == "none" and (set(result.entered) <= {"compile"} or ladder.shows("no_export")):
         reason = "it fails in the same way without the compiler"
         if ladder.is_plain_in_other_words and (none := ladder.step("none")) is not None:
             reason = f"it fails at the same line without the compiler, which says: {none.identity.headline[:200]}"
         return Classification(None, None, identity.frame, operator_of(reproduction, ladder), (), reason)
-    symptom, why = symptom_of(program, identity, trial, ladder)
-    component, because = component_of(identity, trial, ladder)
+    symptom, why = symptom_of(program, identity, result, ladder)
+    component, because = component_of(identity, result, ladder)
     labels = tuple(
         dict.fromkeys(
             label
@@ -168,13 +168,13 @@ def classify(program: Program, reproduction: Reproduction, ladder: Ladder) -> Cl
     return Classification(symptom, component, frame, operator_of(reproduction, ladder), labels, f"{why}; {because}")
 
 
-def symptom_of(program: Program, identity: Identity, trial: RunResult, ladder: Ladder) -> tuple[str, str]:
+def symptom_of(program: Program, identity: Identity, result: RunResult, ladder: Ladder) -> tuple[str, str]:
     """Return the class, and the row of the table that decided.
 
     Args:
         program: as it was given.
         identity: of its failure.
-        trial: the run that showed it.
+        result: the run that showed it.
         ladder: the rungs that were tried.
     """
     outcome = identity.outcome
@@ -185,18 +185,18 @@ def symptom_of(program: Program, identity: Identity, trial: RunResult, ladder: L
     if outcome is Outcome.OOM:
         return "memory", "it ran out of memory"
     if outcome is Outcome.RAISE:
-        return _symptom_of_exception(identity, trial, ladder)
-    text = f"{identity.message}\n{_statement(program, trial.lines)}"
+        return _symptom_of_exception(identity, result, ladder)
+    text = f"{identity.message}\n{_statement(program, result.lines)}"
     if not _COMPARES_TENSORS.search(identity.message):
-        if _COUNTS_COMPILATIONS.search(text) and (trial.recompiles or trial.graphs > 1):
+        if _COUNTS_COMPILATIONS.search(text) and (result.recompiles or result.graphs > 1):
             return "recompilation", "the program counts compilations, and Dynamo compiled again"
-        if _COUNTS_GRAPHS.search(text) and trial.recompiles:
+        if _COUNTS_GRAPHS.search(text) and result.recompiles:
             return "recompilation", "the program counts graphs, and Dynamo compiled again"
         if _MEASURES_MEMORY.search(text):
             return "memory", "the assertion that fails is about memory"
-        if (_COUNTS_BREAKS.search(text) or _COUNTS_GRAPHS.search(text)) and trial.breaks:
+        if (_COUNTS_BREAKS.search(text) or _COUNTS_GRAPHS.search(text)) and result.breaks:
             return "graph-break", "the program counts graphs, and Dynamo broke one"
-        handled = (step := ladder.step("none")) is not None and step.trial is not None and bool(step.trial.handled)
+        handled = (step := ladder.step("none")) is not None and step.result is not None and bool(step.result.handled)
         if handled and _WANTS_ERROR.search(text):
             return "missing-error", "without the compiler an exception is raised there, with it none is"
         if expects_exception(program.source, identity.line):
@@ -207,9 +207,9 @@ def symptom_of(program: Program, identity: Identity, trial: RunResult, ladder: L
     return "wrong-result", "the program's own comparison fails"
 
 
-def _symptom_of_exception(identity: Identity, trial: RunResult, ladder: Ladder) -> tuple[str, str]:
-    kind, frames = identity.error_type, f"{identity.frame}\n{trial.observation.all_frames}"
-    exports_only = "export" in trial.entered and "compile" not in trial.entered
+def _symptom_of_exception(identity: Identity, result: RunResult, ladder: Ladder) -> tuple[str, str]:
+    kind, frames = identity.error_type, f"{identity.frame}\n{result.observation.all_frames}"
+    exports_only = "export" in result.entered and "compile" not in result.entered
     breaks = _GRAPH_BREAK.search(kind) and not (exports_only and _USER_ERROR.search(kind))
     if breaks and not ladder.heals("eager"):
         return "graph-break", f"{kind}: Dynamo cannot capture it"
@@ -236,25 +236,25 @@ def is_own_backend(rung: str) -> bool:
     return bool(rung) and rung not in LAYERS and rung not in _RUNG_COMPONENT
 
 
-def component_of(identity: Identity, trial: RunResult, ladder: Ladder) -> tuple[str, str]:
+def component_of(identity: Identity, result: RunResult, ladder: Ladder) -> tuple[str, str]:
     """Return the component, and the row of the table that decided.
 
     Args:
         identity: of the failure.
-        trial: the run that showed it.
+        result: the run that showed it.
         ladder: the rungs that were tried.
     """
     first = ladder.first_failing
-    frames = [identity.frame, *trial.observation.frames] if identity.frame else []
+    frames = [identity.frame, *result.observation.frames] if identity.frame else []
     if first in ("none", ""):
         named = _by_frame(frames[:1])
-        if named and "compile" not in trial.entered:
-            entry = next((component for kind, component in _ENTRY_COMPONENT if kind in trial.entered), "")
+        if named and "compile" not in result.entered:
+            entry = next((component for kind, component in _ENTRY_COMPONENT if kind in result.entered), "")
             if named == "fx" or not entry or named in ("dynamic-shapes", "higher-order-ops"):
                 return named, f"its innermost torch frame is {frames[0]}"
             return entry, "that is how the program enters the compiler"
         for kind, component in _ENTRY_COMPONENT:
-            if kind in trial.entered:
+            if kind in result.entered:
                 return component, f"the program enters the compiler by {kind} alone"
         return "dynamo", "no rung shows it alone"
     if is_own_backend(first):
@@ -288,7 +288,7 @@ def is_named_by_a_frame(reproduction: Reproduction, ladder: Ladder) -> bool:
         reproduction: the program's failure.
         ladder: the layers that were tried.
     """
-    frames = [reproduction.identity.frame, *reproduction.trial.observation.frames]
+    frames = [reproduction.identity.frame, *reproduction.result.observation.frames]
     return _by_frame(frames[:2]) in _REFINING.get(ladder.first_failing, ())
 
 
@@ -334,7 +334,7 @@ def operator_of(reproduction: Reproduction, ladder: Ladder) -> str:
     """
     if lowered := _LOWERED.search(ladder.pass_):
         return f"aten.{lowered[1]}"
-    for text in (ladder.pass_, reproduction.identity.message, reproduction.trial.text):
+    for text in (ladder.pass_, reproduction.identity.message, reproduction.result.text):
         if match := _OPERATOR.search(text):
             return match[1].removeprefix("torch.ops.").replace("::", ".")
     return ""

@@ -72,13 +72,13 @@ class Compilation:
         return told
 
 
-def compilation_of(lab: ProgramRunner, program: Program, trial: RunResult) -> Compilation:
+def compilation_of(runner: ProgramRunner, program: Program, result: RunResult) -> Compilation:
     """Run a program that passes once more, with torch's logs, and return what they say.
 
     Args:
-        lab: runs programs.
+        runner: runs programs.
         program: the program.
-        trial: a run of it, with its numbers.
+        result: a run of it, with its numbers.
 
     Raises:
         EngineError: the engine cannot be started.
@@ -86,10 +86,10 @@ def compilation_of(lab: ProgramRunner, program: Program, trial: RunResult) -> Co
     with tempfile.TemporaryDirectory(prefix="pt2bugs-logs-") as folder:
         logs = Path(folder) / "torch_logs.txt"
         env = {"TORCH_LOGS": "graph_breaks,recompiles", "TORCH_LOGS_OUT": str(logs)}
-        lab.run(program.path, env=env, fresh=True)
+        runner.run(program.path, env=env, fresh=True)
         text = logs.read_text(encoding="utf-8", errors="replace") if logs.exists() else ""
-    places = places_in(lab.hide(text, program.path))
-    return Compilation(trial.graphs, trial.breaks, trial.recompiles, tuple(places))
+    places = places_in(runner.hide(text, program.path))
+    return Compilation(result.graphs, result.breaks, result.recompiles, tuple(places))
 
 
 def places_in(logs: str) -> list[Place]:

@@ -52,13 +52,13 @@ def text_of(reproduction: Reproduction) -> str:
     Args:
         reproduction: the failure.
     """
-    identity, trial = reproduction.identity, reproduction.trial
+    identity, result = reproduction.identity, reproduction.result
     if identity.signal:
         number = getattr(signal, identity.signal, None)
         description = signal.strsignal(number) if number is not None else identity.signal
-        return f"{trial.observation.output_tail}\n{description} (core dumped)\n"
-    if trial.text:
-        return trial.text
+        return f"{result.observation.output_tail}\n{description} (core dumped)\n"
+    if result.text:
+        return result.text
     where = f'  File "{identity.frame.partition(":")[0]}", line 1, in {identity.frame.rpartition(" ")[2]}\n'
     head = "Traceback (most recent call last):\n" + (where if identity.frame else "")
     return f"{head}{identity.error_type}: {identity.message}\n" if identity.error_type else identity.message

@@ -85,7 +85,7 @@ class Step:
     rung: str
     identity: Identity
     same: bool
-    trial: RunResult | None = None
+    result: RunResult | None = None
 
     def as_json(self) -> dict[str, str]:
         return {
@@ -156,7 +156,7 @@ class Climber:
     """Climbs the ladder with one program.
 
     Args:
-        lab: runs programs.
+        runner: runs programs.
         program: the program.
         reproduction: its failure.
         log: told of each rung.
@@ -165,14 +165,14 @@ class Climber:
 
     def __init__(
         self,
-        lab: ProgramRunner,
+        runner: ProgramRunner,
         program: Program,
         reproduction: Reproduction,
         log: Log,
         ladder: Ladder | None = None,
     ) -> None:
-        self._lab, self._program, self._reproduction, self._log = lab, program, reproduction, log
-        self._budget = lab.budget.share(BUDGET_PART)
+        self._runner, self._program, self._reproduction, self._log = runner, program, reproduction, log
+        self._budget = runner.budget.share(BUDGET_PART)
         self._is_cut_short = False
         self.ladder = ladder if ladder is not None else Ladder()
 
@@ -182,7 +182,7 @@ class Climber:
         Raises:
             EngineError: the engine cannot be started.
         """
-        ladder, entered = self.ladder, self._reproduction.trial.entered
+        ladder, entered = self.ladder, self._reproduction.result.entered
         if "compile" not in entered and "export" in entered:
             for rung in LAYERS:
                 self._skip(rung, "the program compiles nothing, it exports")
@@ -202,7 +202,7 @@ class Climber:
                 self._climb_exports()
             ladder.first_failing = ladder.first_failing or "none"
             return ladder
-        if "export" in entered and _OF_EXPORT.search(self._reproduction.trial.text):
+        if "export" in entered and _OF_EXPORT.search(self._reproduction.result.text):
             for rung in LAYERS[1:]:
                 self._skip(rung, "the exception comes out of an export")
             self._climb_exports()
@@ -223,13 +223,13 @@ class Climber:
         Dynamo runs the program on fake tensors, and says in its own words what the operator refuses. The line is the
         innermost of the program; Dynamo quotes it below "from user code".
         """
-        reproduction, plain = self._reproduction, none.trial
+        reproduction, plain = self._reproduction, none.result
         if plain is None or not plain.lines or {reproduction.outcome, plain.outcome} != {Outcome.RAISE}:
             return False
         name = re.escape(PROGRAM_NAME)
         text = reproduction.identity.message.partition("from user code")[2]
         quoted = [int(number) for number in re.findall(rf'File "[^"]*{name}", line (\d+)', text)]
-        innermost = quoted[-1] if quoted else reproduction.trial.lines[-1] if reproduction.trial.lines else 0
+        innermost = quoted[-1] if quoted else reproduction.result.lines[-1] if reproduction.result.lines else 0
         return plain.lines[-1] == innermost
 
     def _first_failing(self) -> str:
@@ -260,10 +260,10 @@ class Climber:
         It has no layer above. One that calls AOTAutograd by itself fails there, unless it fails without it, too.
         """
         reproduction = self._reproduction
-        if "aot" in reproduction.trial.entered and not self._try("none", {"backend": "none"}, exact=True).same:
+        if "aot" in reproduction.result.entered and not self._try("none", {"backend": "none"}, exact=True).same:
             for rung in LAYERS[1:]:
                 if rung == "aot_eager":
-                    self.ladder.steps.append(Step(rung, reproduction.identity, same=True, trial=reproduction.trial))
+                    self.ladder.steps.append(Step(rung, reproduction.identity, same=True, result=reproduction.result))
                 else:
                     self._skip(rung, "the program calls AOTAutograd by itself")
             self.ladder.first_failing = "aot_eager"
@@ -272,7 +272,7 @@ class Climber:
         self.ladder.steps.clear()
         for rung in LAYERS[1:]:
             self._skip(rung, "the program compiles nothing")
-        step = Step("none", self._reproduction.identity, same=True, trial=self._reproduction.trial)
+        step = Step("none", self._reproduction.identity, same=True, result=self._reproduction.result)
         self.ladder.steps.insert(0, step)
         self.ladder.first_failing = "none"
         return self.ladder
@@ -284,7 +284,9 @@ class Climber:
             return False
         self.ladder.first_failing, self.ladder.below = LAYERS[-1], NO_AOT_INDUCTOR
         at = next(index for index, step in enumerate(self.ladder.steps) if step.rung == LAYERS[-1])
-        self.ladder.steps[at] = Step(LAYERS[-1], self._reproduction.identity, same=True, trial=self._reproduction.trial)
+        self.ladder.steps[at] = Step(
+            LAYERS[-1], self._reproduction.identity, same=True, result=self._reproduction.result
+        )
         return True
 
     def _climb_exports(self) -> None:
@@ -301,21 +303,21 @@ class Climber:
         if not self.ladder.first_failing and not self._is_cut_short:
             # Neither setting alone: the program may need both, as one that exports twice.
             self.ladder.steps.append(
-                Step("export", self._reproduction.identity, same=True, trial=self._reproduction.trial)
+                Step("export", self._reproduction.identity, same=True, result=self._reproduction.result)
             )
             self.ladder.first_failing = "export"
 
     def _own_backend(self) -> None:
         """Add the backend that the program names as a rung, where none of the layers shows the failure."""
-        own = [name for name in self._reproduction.trial.backends if name not in LAYERS]
+        own = [name for name in self._reproduction.result.backends if name not in LAYERS]
         if (
             self._is_cut_short
             or self.ladder.first_failing
-            or (not own and "inductor" not in self._reproduction.trial.backends)
+            or (not own and "inductor" not in self._reproduction.result.backends)
         ):
             return
         rung = own[0] if own else "as_written"
-        self.ladder.steps.append(Step(rung, self._reproduction.identity, same=True, trial=self._reproduction.trial))
+        self.ladder.steps.append(Step(rung, self._reproduction.identity, same=True, result=self._reproduction.result))
         self.ladder.first_failing = rung
 
     def ask_settings(self) -> None:
@@ -345,7 +347,7 @@ class Climber:
             EngineError: the engine cannot be started.
         """
         first = self.ladder.first_failing
-        compiles = "compile" in self._reproduction.trial.entered
+        compiles = "compile" in self._reproduction.result.entered
         if first in ("", "none") or not compiles or self.ladder.heals(NO_AOT_INDUCTOR):
             return
         backend = {"backend": first} if first in LAYERS else {}
@@ -355,7 +357,7 @@ class Climber:
         if first in LAYERS and not is_named:
             rungs |= FAKE_TENSORS
         if first == "aot_eager":
-            own = self._reproduction.trial.own_compilers
+            own = self._reproduction.result.own_compilers
             rungs |= {rung: given for rung, given in INSIDE_AOT.items() if own or rung != TORCHS_COMPILERS}
         if first == "inductor" and inside:
             names_mode = "mode" in self._program.source
@@ -363,7 +365,7 @@ class Climber:
         # With sizes that are not dynamic it may pass; whether those are to blame the other setting tells.
         if self._try("dynamic_false", {**backend, **SHAPES["dynamic_false"]}).identity.outcome is Outcome.PASS:
             self._try("dynamic_true", {**backend, **SHAPES["dynamic_true"]})
-        if self._reproduction.trial.breaks:
+        if self._reproduction.result.breaks:
             self._try("fullgraph", {**backend, **SHAPES["fullgraph"]})
         for rung, redirect in rungs.items():
             self._try(rung, {**backend, **redirect})
@@ -390,7 +392,7 @@ class Climber:
         Raises:
             EngineError: the engine cannot be started.
         """
-        ladder, torch = self.ladder, public(self._lab.torch)
+        ladder, torch = self.ladder, public(self._runner.torch)
         subsystems = SUBSYSTEMS.get(ladder.first_failing, ())
         if not ladder.first_failing:
             ladder.why_no_pass = "no rung of the ladder shows the failure"
@@ -401,22 +403,24 @@ class Climber:
         else:
             none_of = f"no subsystem of it ({', '.join(subsystems)}) makes the failure go away when it is left out"
             ladder.pass_ = next(filter(None, map(self._application, subsystems)), "")
-            ladder.why_no_pass = "" if ladder.pass_ else "the budget was spent" if self._lab.budget.is_over else none_of
+            ladder.why_no_pass = (
+                "" if ladder.pass_ else "the budget was spent" if self._runner.budget.is_over else none_of
+            )
 
     def _application(self, subsystem: str) -> str:
         """Return the application of a subsystem that makes the failure; empty if it is none of its."""
-        if self._lab.budget.is_over:
+        if self._runner.budget.is_over:
             return ""
         self._log(f"torch's bisector: {subsystem}")
-        without, trial = self._bisected(subsystem, -1)
-        if without or trial.outcome is not Outcome.PASS:
+        without, result = self._bisected(subsystem, -1)
+        if without or result.outcome is not Outcome.PASS:
             return ""
-        with_all, trial = self._bisected(subsystem, _ALL)
-        count = trial.applied.get(subsystem, 0)
+        with_all, result = self._bisected(subsystem, _ALL)
+        count = result.applied.get(subsystem, 0)
         low, high = -1, count - 1
         if not with_all or high < 0:
             return ""
-        while high - low > 1 and not self._lab.budget.is_over:
+        while high - low > 1 and not self._runner.budget.is_over:
             middle = (low + high) // 2
             low, high = (low, middle) if self._bisected(subsystem, middle)[0] else (middle, high)
         _, last = self._bisected(subsystem, high)
@@ -431,8 +435,8 @@ class Climber:
         }
         reproduction = self._reproduction
         stdout = reproduction.oracle.reference is not None
-        trial = self._lab.run(self._program.path, {"bisect": limit}, env=env, stdout=stdout)
-        return is_repeated(reproduction.oracle.identity(trial), reproduction.identity), trial
+        result = self._runner.run(self._program.path, {"bisect": limit}, env=env, stdout=stdout)
+        return is_repeated(reproduction.oracle.identity(result), reproduction.identity), result
 
     def _skip(self, rung: str, why: str) -> None:
         self.ladder.steps.append(Step(rung, Identity.of(Observation(Outcome.SKIP, message=why)), same=False))
@@ -445,21 +449,21 @@ class Climber:
         self._log(f"ladder: {rung}")
         reproduction = self._reproduction
         for _ in range(self._repeats()):
-            trial = self._lab.run(
+            result = self._runner.run(
                 self._program.path,
                 redirect,
                 stdout=reproduction.oracle.reference is not None,
                 timeout_s=self._timeout_s,
             )
-            identity = reproduction.oracle.identity(trial)
-            if trial.absent:
-                identity = Identity.of(Observation(Outcome.SKIP, message=f"this torch has no {trial.absent[0]}"))
+            identity = reproduction.oracle.identity(result)
+            if result.absent:
+                identity = Identity.of(Observation(Outcome.SKIP, message=f"this torch has no {result.absent[0]}"))
             repeats = is_repeated_verbatim if exact else is_repeated
             same = repeats(identity, reproduction.identity)
             same = same and not self._is_plain(identity)
             if same or self._budget.is_over:
                 break
-        step = Step(rung, identity, same=same, trial=trial)
+        step = Step(rung, identity, same=same, result=result)
         self.ladder.steps.append(step)
         return step
 
@@ -472,9 +476,9 @@ class Climber:
     def _timeout_s(self) -> float | None:
         """The limit of one rung; of a program that hangs, ten times what it takes without the compiler."""
         none = self.ladder.step("none")
-        if self._reproduction.outcome is not Outcome.TIMEOUT or none is None or none.trial is None:
+        if self._reproduction.outcome is not Outcome.TIMEOUT or none is None or none.result is None:
             return None
-        return min(self._lab.timeout_s, max(20.0, 10 * none.trial.seconds))
+        return min(self._runner.timeout_s, max(20.0, 10 * none.result.seconds))
 
     def _repeats(self) -> int:
         """Return the number of runs after which a flaky failure would have shown, at 95 %."""

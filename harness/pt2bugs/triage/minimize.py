@@ -56,9 +56,9 @@ class Interesting:
     """
 
     def __init__(
-        self, lab: ProgramRunner, folder: Path, program: Program, reproduction: Reproduction, ladder: Ladder
+        self, runner: ProgramRunner, folder: Path, program: Program, reproduction: Reproduction, ladder: Ladder
     ) -> None:
-        self._lab, self._reproduction = lab, reproduction
+        self._runner, self._reproduction = runner, reproduction
         self._path = folder / "candidate.py"
         self._at, self._below = _redirects(ladder)
         self._other = _other_result(ladder, reproduction)
@@ -67,8 +67,8 @@ class Interesting:
         )
         self._expected = _expected(program.source)
         below = ladder.step(ladder.below)
-        self._refusals = _handled(below.trial) if self._wants_refusal and below is not None else frozenset()
-        self._timeout_s = max(10.0, min(120.0, 4 * reproduction.trial.seconds))
+        self._refusals = _handled(below.result) if self._wants_refusal and below is not None else frozenset()
+        self._timeout_s = max(10.0, min(120.0, 4 * reproduction.result.seconds))
         self.identity = reproduction.identity
         self.tries = 0
 
@@ -94,19 +94,19 @@ class Interesting:
             return False
         self.tries += 1
         write_text(self._path, source)
-        trial = self._run(self._at)
-        if not self._is_same(trial):
+        result = self._run(self._at)
+        if not self._is_same(result):
             return False
-        if self._wants_refusal and not self._still_wants(source, trial):
+        if self._wants_refusal and not self._still_wants(source, result):
             return False
-        if not set(trial.backends) <= set(self._reproduction.trial.backends) and not self._is_same(self._run({})):
+        if not set(result.backends) <= set(self._reproduction.result.backends) and not self._is_same(self._run({})):
             # The rung puts its backend in the place of any other, one that there is not among them.
             return False
-        return self._passes_below() and self._differs_from_other(trial)
+        return self._passes_below() and self._differs_from_other(result)
 
-    def _still_wants(self, source: str, trial: RunResult) -> bool:
+    def _still_wants(self, source: str, result: RunResult) -> bool:
         """Return whether a fix would make the candidate pass: a handler of the program expects an exception there."""
-        return _expected(source) <= self._expected and expects_exception(source, trial.identity.line)
+        return _expected(source) <= self._expected and expects_exception(source, result.identity.line)
 
     def _passes_below(self) -> bool:
         if self._below is None:
@@ -116,17 +116,19 @@ class Interesting:
             return False
         return below.outcome is Outcome.PASS and not below.is_caught
 
-    def _differs_from_other(self, trial: RunResult) -> bool:
+    def _differs_from_other(self, result: RunResult) -> bool:
         if self._other is None:
             return True
         other = self._run(self._other)
-        return self._is_same(other) and other.identity.message != trial.identity.message
+        return self._is_same(other) and other.identity.message != result.identity.message
 
     def _run(self, redirect: dict[str, Any]) -> RunResult:
-        return self._lab.run(self._path, redirect, timeout_s=self._timeout_s)
+        return self._runner.run(self._path, redirect, timeout_s=self._timeout_s)
 
-    def _is_same(self, trial: RunResult) -> bool:
-        return has_same_failure(trial.identity, self.identity) and trial.is_caught == self._reproduction.trial.is_caught
+    def _is_same(self, result: RunResult) -> bool:
+        return (
+            has_same_failure(result.identity, self.identity) and result.is_caught == self._reproduction.result.is_caught
+        )
 
 
 def has_same_failure(seen: Identity, wanted: Identity) -> bool:
@@ -184,13 +186,13 @@ def _expected(source: str) -> frozenset[str]:
     return frozenset(ast.unparse(handler.type) if handler.type is not None else "" for handler in handlers)
 
 
-def _handled(trial: RunResult | None) -> frozenset[str]:
+def _handled(result: RunResult | None) -> frozenset[str]:
     """Return the types of the exceptions that a run without the compiler raised and handled."""
-    return frozenset(kind for kind, _, _ in trial.handled) if trial is not None else frozenset()
+    return frozenset(kind for kind, _, _ in result.handled) if result is not None else frozenset()
 
 
 def minimize(
-    lab: ProgramRunner,
+    runner: ProgramRunner,
     program: Program,
     reproduction: Reproduction,
     ladder: Ladder,
@@ -201,7 +203,7 @@ def minimize(
     """Reduce the program as far as the budget goes, and return the smallest one.
 
     Args:
-        lab: runs programs.
+        runner: runs programs.
         program: as it was given.
         reproduction: its failure.
         ladder: the rungs that were tried.
@@ -220,7 +222,7 @@ def minimize(
     except ImportError:
         reason = f"pysource-minimize is not installed: {install_command('triage')}"
         return Minimized(program.source, before, before, why_not=reason)
-    asks = Interesting(lab, folder, program, reproduction, ladder)
+    asks = Interesting(runner, folder, program, reproduction, ladder)
     if not asks.can_tell:
         reason = "no rung passes or gives another result, so any program with that assertion would do"
         return Minimized(program.source, before, before, why_not=reason)
@@ -268,11 +270,11 @@ def minimize(
     return Minimized(best, before, lines_of_code(best), asks.tries, why_not)
 
 
-def uncaught(lab: ProgramRunner, program: Program, reproduction: Reproduction, folder: Path) -> Program | None:
+def uncaught(runner: ProgramRunner, program: Program, reproduction: Reproduction, folder: Path) -> Program | None:
     """Return the program without its handlers, if the failure that it caught then leaves it; else None.
 
     Args:
-        lab: runs programs.
+        runner: runs programs.
         program: as it was given.
         reproduction: the failure that it catches.
         folder: for the program.
@@ -282,9 +284,9 @@ def uncaught(lab: ProgramRunner, program: Program, reproduction: Reproduction, f
     """
     path = folder / f"{program.name}.py"
     write_text(path, without_handlers(program.source))
-    trial = lab.run(path)
+    result = runner.run(path)
     # MESSAGE: with the handler gone it leaves the program by way of another function of torch.
-    failure = trial.identity.failure
+    failure = result.identity.failure
     if failure is None or not failure.same(reproduction.identity.failure, Level.MESSAGE):
         return None
     return Program(path, path.read_text(encoding="utf-8"))

@@ -195,7 +195,7 @@ def report(triage: Triage, source: str, folder: Path) -> str:
         source: the smallest program so far.
         folder: that the page stands in.
     """
-    kept = (_program(source), triage.reproduction.trial.text.strip())
+    kept = (_program(source), triage.reproduction.result.text.strip())
     page = ""
     for divisor in (1, 2, 4, 8):
         page = _page(triage, kept[0], folder, divisor)
@@ -255,7 +255,7 @@ def _manner(reproduction: Reproduction) -> str:
     identity = reproduction.identity
     return {
         "wrong": "the program's own comparison fails",
-        "raise": "the compiler raises, and the program catches it" if reproduction.trial.is_caught else "it raises",
+        "raise": "the compiler raises, and the program catches it" if reproduction.result.is_caught else "it raises",
         "crash": f"the process dies by {identity.signal}" if identity.signal else "the process leaves without a word",
         "timeout": "it does not end",
         "oom": "it runs out of memory",

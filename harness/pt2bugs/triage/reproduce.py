@@ -41,16 +41,16 @@ class Oracle:
     reference: str | None = None
     counts_caught: bool = True
 
-    def identity(self, trial: RunResult) -> Identity:
+    def identity(self, result: RunResult) -> Identity:
         """Return the identity of a run; of one that prints another text than the reference, that of a wrong result.
 
         Args:
-            trial: the run.
+            result: the run.
         """
-        identity = trial.identity if self.counts_caught else trial.own_identity
-        if identity.is_failure or self.reference in (None, trial.stdout) or trial.outcome is not Outcome.PASS:
+        identity = result.identity if self.counts_caught else result.own_identity
+        if identity.is_failure or self.reference in (None, result.stdout) or result.outcome is not Outcome.PASS:
             return identity
-        return Identity(Outcome.WRONG, "", f"{PRINTS_OTHERWISE}: {first_difference(self.reference, trial.stdout)}")
+        return Identity(Outcome.WRONG, "", f"{PRINTS_OTHERWISE}: {first_difference(self.reference, result.stdout)}")
 
 
 def first_difference(expected: str, actual: str) -> str:
@@ -76,7 +76,7 @@ def _quoted(line: str | None) -> str:
 class Reproduction:
     """The program as it is: `failed` of `runs` showed `identity`, which is no failure where it passes."""
 
-    trial: RunResult
+    result: RunResult
     identity: Identity
     failed: int
     runs: int
@@ -93,7 +93,7 @@ class Reproduction:
 
 
 def reproduce(
-    lab: ProgramRunner,
+    runner: ProgramRunner,
     program: Program,
     times: int = TIMES,
     *,
@@ -103,7 +103,7 @@ def reproduce(
     """Run the program several times, or until a tenth of the budget is spent.
 
     Args:
-        lab: runs programs.
+        runner: runs programs.
         program: the program.
         times: how often.
         compare_output: whether what it prints is compared with what it prints without the compiler.
@@ -114,8 +114,8 @@ def reproduce(
         NeverCompiles: it runs, and never enters the compiler.
         EngineError: the engine cannot be started.
     """
-    first = lab.run(program.path, stdout=compare_output)
-    refuse(program, first, lab)
+    first = runner.run(program.path, stdout=compare_output)
+    refuse(program, first, runner)
     if entries_needed and not first.entered and not first.graphs:
         raise NeverCompiles(
             f"{program.path.name}: never enters the compiler (no torch.compile, export, make_fx or fake tensors) "
@@ -123,25 +123,25 @@ def reproduce(
         )
     oracle, note = Oracle(counts_caught=first.is_caught or first.outcome is Outcome.PASS), ""
     if compare_output:
-        oracle, note = comparing(lab, program, first, oracle)
-    identity, trial, failed, runs = oracle.identity(first), first, 0, 0
+        oracle, note = comparing(runner, program, first, oracle)
+    identity, result, failed, runs = oracle.identity(first), first, 0, 0
     failed, runs = int(identity.is_failure), 1
-    slow = first.seconds > lab.budget.left_s / 10
-    while runs < times and not slow and not lab.budget.is_over:
-        again = lab.run(program.path, stdout=compare_output)
+    slow = first.seconds > runner.budget.left_s / 10
+    while runs < times and not slow and not runner.budget.is_over:
+        again = runner.run(program.path, stdout=compare_output)
         seen = oracle.identity(again)
         runs += 1
         if seen.is_failure and not identity.is_failure:
-            identity, trial = seen, again
+            identity, result = seen, again
         failed += int(is_repeated(seen, identity))
-    return Reproduction(trial, identity, failed, runs, oracle, note)
+    return Reproduction(result, identity, failed, runs, oracle, note)
 
 
-def comparing(lab: ProgramRunner, program: Program, first: RunResult, oracle: Oracle) -> tuple[Oracle, str]:
+def comparing(runner: ProgramRunner, program: Program, first: RunResult, oracle: Oracle) -> tuple[Oracle, str]:
     """Return an oracle that also compares what is printed, or why it cannot: two runs without the compiler differ.
 
     Args:
-        lab: runs programs.
+        runner: runs programs.
         program: the program.
         first: a run of it as it is.
         oracle: the one that it is made of.
@@ -149,7 +149,7 @@ def comparing(lab: ProgramRunner, program: Program, first: RunResult, oracle: Or
     Raises:
         EngineError: the engine cannot be started.
     """
-    plain, again = (lab.run(program.path, {"backend": "none"}, stdout=True) for _ in range(2))
+    plain, again = (runner.run(program.path, {"backend": "none"}, stdout=True) for _ in range(2))
     if plain.outcome is not Outcome.PASS:
         return oracle, "what it prints was not compared: without the compiler it fails"
     if plain.stdout != again.stdout and first.stdout != plain.stdout:
@@ -158,19 +158,19 @@ def comparing(lab: ProgramRunner, program: Program, first: RunResult, oracle: Or
     return Oracle(plain.stdout, oracle.counts_caught), ""
 
 
-def refuse(program: Program, trial: RunResult, lab: ProgramRunner) -> None:
+def refuse(program: Program, result: RunResult, runner: ProgramRunner) -> None:
     """Tell a program that cannot be run here from one that fails.
 
     Args:
         program: the program.
-        trial: a run of it.
-        lab: that made it.
+        result: a run of it.
+        runner: that made it.
 
     Raises:
         CannotRun: with the reason.
     """
-    seen, name = trial.observation, program.path.name
-    where = f"torch {public(lab.torch)}"
+    seen, name = result.observation, program.path.name
+    where = f"torch {public(runner.torch)}"
     message = seen.message
     kind = seen.error_type
     if seen.outcome is Outcome.ERROR:
@@ -188,7 +188,7 @@ def refuse(program: Program, trial: RunResult, lab: ProgramRunner) -> None:
         raise CannotRun(f"{name}: needs a file that is not there: {message}; it runs in an empty folder of its own")
     if kind == "SystemExit" and message == "2" and "usage:" in seen.output_tail:
         raise CannotRun(f"{name}: asks for other arguments; give them after --")
-    statement = program.source.splitlines()[trial.lines[-1] - 1] if trial.lines else ""
-    wants_gpu = not trial.entered and re.search(r"\b(?:cuda|xpu|hip|mps)\.is_available", statement)
+    statement = program.source.splitlines()[result.lines[-1] - 1] if result.lines else ""
+    wants_gpu = not result.entered and re.search(r"\b(?:cuda|xpu|hip|mps)\.is_available", statement)
     if seen.outcome in (Outcome.RAISE, Outcome.WRONG) and ((said := _NO_GPU.search(message)) or wants_gpu):
         raise CannotRun(f"{name}: needs a GPU, which there is none of here ({said[0] if said else statement.strip()})")

@@ -61,7 +61,7 @@ class Reproducers:
 
 
 def write_reproducers(
-    lab: ProgramRunner,
+    runner: ProgramRunner,
     source: str,
     reproduction: Reproduction,
     classification: Classification,
@@ -74,7 +74,7 @@ def write_reproducers(
     """Write the case and the unit test of a program, and run both.
 
     Args:
-        lab: runs programs.
+        runner: runs programs.
         source: of the program.
         reproduction: its failure.
         classification: its class.
@@ -95,7 +95,7 @@ def write_reproducers(
         reproduction,
         classification,
         word,
-        public(lab.torch),
+        public(runner.torch),
         expected=expected,
         releases=releases,
         passes_plain=passes_plain,
@@ -108,12 +108,12 @@ def write_reproducers(
     )
     problems = []
     for path, request in runs:
-        shown = None if lab.budget.is_over else lab.run(path, timeout_s=lab.timeout_s, alone=True, **request)
+        shown = None if runner.budget.is_over else runner.run(path, timeout_s=runner.timeout_s, alone=True, **request)
         # MESSAGE: the same torch runs the same statements; a function of its own around them may move the frame.
         if shown is not None and shows_failure(shown.identity, reproduction.identity, Level.MESSAGE):
             continue
         # A run that the budget cut short says nothing.
-        if shown is None or (shown.outcome is Outcome.TIMEOUT and lab.budget.is_over):
+        if shown is None or (shown.outcome is Outcome.TIMEOUT and runner.budget.is_over):
             problems.append(f"{path.name} was not seen to fail: the budget was spent")
         else:
             problems.append(f"{path.name} does not fail as the program does: {shown.observation.summary[:200]}")
@@ -207,10 +207,10 @@ def _correct(classification: Classification, *, passes_plain: bool) -> str:
 def _settings(reproduction: Reproduction) -> dict[str, Any]:
     """Return the keys of a header for a program that asks for another backend, or compiles nothing."""
     settings: dict[str, Any] = {}
-    named = [name for name in reproduction.trial.backends if name in LAYERS]
-    if named and "inductor" not in reproduction.trial.backends:
+    named = [name for name in reproduction.result.backends if name in LAYERS]
+    if named and "inductor" not in reproduction.result.backends:
         settings["backends"] = named[:1]
-    if "compile" not in reproduction.trial.entered:
+    if "compile" not in reproduction.result.entered:
         settings["compiles"] = False
     return settings
 
@@ -304,11 +304,11 @@ print(pretty_str(facts))
 """
 
 
-def versions(lab: ProgramRunner, folder: Path) -> str:
+def versions(runner: ProgramRunner, folder: Path) -> str:
     """Return the text of `torch.utils.collect_env`, without paths and secrets; where it fails, facts of our own.
 
     Args:
-        lab: runs programs.
+        runner: runs programs.
         folder: for the program that asks.
 
     Raises:
@@ -317,10 +317,10 @@ def versions(lab: ProgramRunner, folder: Path) -> str:
     path = folder / "collect_env.py"
     write_text(path, COLLECT_ENV)
     try:
-        trial = lab.run(path, stdout=True, timeout_s=60.0, alone=True)
+        result = runner.run(path, stdout=True, timeout_s=60.0, alone=True)
     finally:
         path.unlink(missing_ok=True)
-    if trial.outcome is Outcome.PASS and "PyTorch version" in trial.stdout:
-        return trial.stdout.strip()
-    facts = lab.facts
+    if result.outcome is Outcome.PASS and "PyTorch version" in result.stdout:
+        return result.stdout.strip()
+    facts = runner.facts
     return f"PyTorch version: {facts.torch}\nPython version: {facts.python}\nOS: {facts.platform}"

@@ -38,18 +38,18 @@ class Answer:
     """The answer of one release. `problem` says why there is none, empty otherwise."""
 
     release: str
-    trial: RunResult | None
+    result: RunResult | None
     identity: Identity
     problem: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        if self.trial is None:
+        if self.result is None:
             return {"outcome": str(Outcome.ERROR), "error_type": "", "message": self.problem, "seconds": None}
         return {
             "outcome": str(self.identity.outcome),
             "error_type": self.identity.error_type,
             "message": telling_line(self.identity.message)[:300],
-            "seconds": round(self.trial.seconds, 1),
+            "seconds": round(self.result.seconds, 1),
         }
 
 
@@ -114,13 +114,13 @@ class Releases:
 
     def _all_pass(self) -> list[str]:
         """Return what was compared where it passes everywhere, and which releases gave no answer."""
-        trials = {name: answer.trial for name, answer in self.answers.items() if answer.trial is not None}
+        trials = {name: answer.result for name, answer in self.answers.items() if answer.result is not None}
         ran = [name for name in self.names if name in trials]
         told = []
         if ran:
             seconds = sorted(trials[name].seconds for name in ran)
             prints = (
-                "prints the same text on each" if any(trial.stdout for trial in trials.values()) else "prints nothing"
+                "prints the same text on each" if any(result.stdout for result in trials.values()) else "prints nothing"
             )
             prints = "prints another text in each run" if self.varies else prints
             same = f", {prints}, and takes {seconds[0]:.1f} to {seconds[-1]:.1f} s" if len(ran) > 1 else ""
@@ -205,7 +205,7 @@ def since_when(
             if not budget.is_over:
                 failing = failing or (answer if (answer := probe(name)).identity.is_failure else None)
     search: Search[str] = Search(list(names))
-    if failing is not None and failing.trial is not None and not failing.trial.is_caught:
+    if failing is not None and failing.result is not None and not failing.result.is_caught:
         releases.answers = {name: _own(answer) for name, answer in releases.answers.items()}
         counts_caught = False
     state_of = _by_failure(failing) if failing is not None else _by_change(releases, names, ask)
@@ -239,35 +239,35 @@ def _ask(
         began = time.monotonic()
         python = python_of(name)
         budget.exclude(time.monotonic() - began)
-        with program_runner(python, budget, timeout_s, argv, beside, offline=offline) as lab:
+        with program_runner(python, budget, timeout_s, argv, beside, offline=offline) as runner:
             allowed = budget.cap(timeout_s)
             if allowed < min(timeout_s, _LEAST_RUN_S):
                 return Answer(name, None, nothing, "the budget was spent")
-            trial = lab.run(program.path, stdout=True)
-            if trial.outcome is Outcome.TIMEOUT and allowed < timeout_s:
+            result = runner.run(program.path, stdout=True)
+            if result.outcome is Outcome.TIMEOUT and allowed < timeout_s:
                 # It was cut off by the budget: that is no evidence of a hang.
                 return Answer(name, None, nothing, "the budget was spent while it ran")
-            refuse(program, trial, lab)
+            refuse(program, result, runner)
             oracle = Oracle()
-            if compare_output and trial.outcome is Outcome.PASS:
-                oracle, _ = comparing(lab, program, trial, oracle)
+            if compare_output and result.outcome is Outcome.PASS:
+                oracle, _ = comparing(runner, program, result, oracle)
     except (EngineError, Pt2bugsError) as error:
         return Answer(name, None, nothing, str(error).splitlines()[0])
-    return Answer(name, trial, oracle.identity(trial))
+    return Answer(name, result, oracle.identity(result))
 
 
 def _own(answer: Answer) -> Answer:
     """Return the answer without what the program caught: if it fails by itself on some release, that alone counts."""
-    if answer.trial is None or not answer.trial.is_caught:
+    if answer.result is None or not answer.result.is_caught:
         return answer
-    return Answer(answer.release, answer.trial, answer.trial.own_identity)
+    return Answer(answer.release, answer.result, answer.result.own_identity)
 
 
 def _by_failure(failing: Answer) -> Callable[[Answer], State]:
     wanted = failing.identity.failure
 
     def state(answer: Answer) -> State:
-        if answer.trial is None:
+        if answer.result is None:
             return State.UNKNOWN
         if not answer.identity.is_failure:
             return State.NO_BUG
@@ -281,19 +281,19 @@ def _by_failure(failing: Answer) -> Callable[[Answer], State]:
 def _by_change(releases: Releases, names: Sequence[str], ask: Callable[[str], Answer]) -> Callable[[Answer], State]:
     """Return a judge of releases against the oldest that ran: another output, or three times as long in two runs."""
     first: Mapping[str, Answer] = {name: releases.answers[name] for name in names if name in releases.answers}
-    base = next((answer.trial for answer in first.values() if answer.trial is not None), None)
+    base = next((answer.result for answer in first.values() if answer.result is not None), None)
 
     def state(answer: Answer) -> State:
-        if answer.trial is None or base is None:
+        if answer.result is None or base is None:
             return State.UNKNOWN
-        change = change_of(base, answer.trial, text=not releases.varies)
-        again = ask(answer.release).trial if change else None
+        change = change_of(base, answer.result, text=not releases.varies)
+        again = ask(answer.release).result if change else None
         if again is not None and again.outcome is Outcome.PASS:
-            if again.stdout != answer.trial.stdout:
-                releases.varies = first_difference(answer.trial.stdout, again.stdout)
+            if again.stdout != answer.result.stdout:
+                releases.varies = first_difference(answer.result.stdout, again.stdout)
                 releases.changes.clear()
-            better = min(again, answer.trial, key=lambda trial: trial.seconds)
-            releases.answers[answer.release] = replace(answer, trial=better)
+            better = min(again, answer.result, key=lambda result: result.seconds)
+            releases.answers[answer.release] = replace(answer, result=better)
             change = change_of(base, better, text=not releases.varies)
         if change:
             releases.changes[answer.release] = change

@@ -58,7 +58,7 @@ def refused_argument(reproduction: Reproduction) -> Verdict | None:
 
 
 def decide(
-    lab: ProgramRunner,
+    runner: ProgramRunner,
     program: Program,
     reproduction: Reproduction,
     climber: Climber,
@@ -68,7 +68,7 @@ def decide(
     """Return who is at fault for a failure.
 
     Args:
-        lab: Runs programs.
+        runner: Runs programs.
         program: The program as it was given.
         reproduction: Its failure.
         climber: Has tried the layers.
@@ -82,22 +82,24 @@ def decide(
         return Verdict(NOT_A_BUG, WITHOUT_COMPILER, classification.why)
     if (refused := refused_argument(reproduction)) is not None:
         return refused
-    if is_documented(known, lab.torch):
+    if is_documented(known, runner.torch):
         return Verdict(BUG, why=f"it is {known[0]['case']}, a documented bug of this release")
     message = reproduction.identity.message
     if reproduction.outcome is Outcome.RAISE and (source := stated("limitation", message)):
         hints = tuple(m["hint"].strip() for m in _HINT.finditer(message) if not m["hint"].startswith(_NO_REWRITE))
         return Verdict(LIMITATION, why=f"torch states that it does not capture this ({source})", hints=hints)
     if classification.symptom == "wrong-result":
-        return _of_a_wrong_result(lab, program, reproduction, climber)
+        return _of_a_wrong_result(runner, program, reproduction, climber)
     return Verdict(BUG, why=classification.why)
 
 
-def _of_a_wrong_result(lab: ProgramRunner, program: Program, reproduction: Reproduction, climber: Climber) -> Verdict:
+def _of_a_wrong_result(
+    runner: ProgramRunner, program: Program, reproduction: Reproduction, climber: Climber
+) -> Verdict:
     """Return whether a difference is the compiler's, or that of rounding or of random numbers."""
     difference = ""
-    if reproduction.oracle.reference is None and not lab.budget.is_over:
-        compared = lab.run(program.path, {"precision": True})
+    if reproduction.oracle.reference is None and not runner.budget.is_over:
+        compared = runner.run(program.path, {"precision": True})
         difference, calls = compared.difference, compared.precision
         if NEAR in calls and set(calls) <= {EQUAL, NEAR}:
             why = "eager and compiled results are equally near to those of a run in double precision"

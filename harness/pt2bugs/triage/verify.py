@@ -103,18 +103,18 @@ def verify(
         result["identity"]["signal"],
     )
     budget = Budget(minutes)
-    with program_runner(python, budget, timeout_s, argv) as lab:
-        verification = Verification(lab.torch)
+    with program_runner(python, budget, timeout_s, argv) as runner:
+        verification = Verification(runner.torch)
         for name, run in _files(folder):
             if budget.is_over:
                 verification.verdicts.append(Verdict(name, UNKNOWN, "the budget was spent"))
                 continue
             log(f"verify: {name}")
-            trial = run(lab)
-            if trial.outcome is Outcome.TIMEOUT and budget.is_over:
+            ran = run(runner)
+            if ran.outcome is Outcome.TIMEOUT and budget.is_over:
                 verification.verdicts.append(Verdict(name, UNKNOWN, "the budget was spent while it ran"))
                 continue
-            verification.verdicts.append(_judge(name, trial, identity))
+            verification.verdicts.append(_judge(name, ran, identity))
     if component := result["component"]:
         _neighbours(verification, component, python, cases, budget, log)
     return verification
@@ -134,14 +134,14 @@ def _files(folder: Path) -> list[tuple[str, Callable[[ProgramRunner], RunResult]
     program = next((path for name in (MINIMAL, PROGRAM) if (path := folder / name).exists()), None)
     files: list[tuple[str, Callable[[ProgramRunner], RunResult]]] = []
     if program is not None:
-        files.append((program.name, lambda lab: lab.run(program)))
+        files.append((program.name, lambda runner: runner.run(program)))
     case = folder / "case.py"
     if case.exists():
         check = _check_of(case)
-        files.append((case.name, lambda lab: lab.run(case, check=check)))
+        files.append((case.name, lambda runner: runner.run(case, check=check)))
     test = next(iter(sorted(folder.glob("test_*.py"))), None)
     if test is not None:
-        files.append((test.name, lambda lab: lab.run(test, unit_test=True)))
+        files.append((test.name, lambda runner: runner.run(test, unit_test=True)))
     return files
 
 
@@ -151,8 +151,8 @@ def _check_of(case: Path) -> str:
     return next((name for name in functions if name.startswith("test_")), "")
 
 
-def _judge(name: str, trial: RunResult, identity: Identity) -> Verdict:
-    seen = trial.identity
+def _judge(name: str, result: RunResult, identity: Identity) -> Verdict:
+    seen = result.identity
     message = seen.headline[:200]
     if seen.outcome is Outcome.ERROR:
         return Verdict(name, UNKNOWN, message)

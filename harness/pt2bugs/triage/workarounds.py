@@ -84,14 +84,14 @@ def of_releases(releases: Releases | None) -> list[Workaround]:
     """
     answers = releases.answers.items() if releases is not None else ()
     return [
-        Workaround(f"torch {name}", passes=True, graphs=answer.trial.graphs, breaks=answer.trial.breaks)
+        Workaround(f"torch {name}", passes=True, graphs=answer.result.graphs, breaks=answer.result.breaks)
         for name, answer in answers
-        if answer.trial is not None and answer.identity.outcome is Outcome.PASS
+        if answer.result is not None and answer.identity.outcome is Outcome.PASS
     ]
 
 
 def try_workarounds(
-    lab: ProgramRunner,
+    runner: ProgramRunner,
     given: tuple[Program, Reproduction],
     small: tuple[Program, Reproduction],
     ladder: Ladder,
@@ -102,7 +102,7 @@ def try_workarounds(
     """Try what a user can do, and return it, what passes first.
 
     Args:
-        lab: runs programs.
+        runner: runs programs.
         given: the program as it was given, and its failure.
         small: the small program, and its failure; may be the same.
         ladder: the rungs that were tried.
@@ -114,20 +114,20 @@ def try_workarounds(
         EngineError: the engine cannot be started.
     """
     tried = [
-        Workaround(_RUNGS[step.rung], _passes(step.trial, given[1]), step.trial.graphs, step.trial.breaks)
+        Workaround(_RUNGS[step.rung], _passes(step.result, given[1]), step.result.graphs, step.result.breaks)
         for step in ladder.steps
-        if step.rung in (*LAYERS, *EXPORTS) and step.rung in _RUNGS and step.trial is not None
+        if step.rung in (*LAYERS, *EXPORTS) and step.rung in _RUNGS and step.result is not None
     ]
     for attempt in _attempts(small[0].source, small[1], ladder, operator):
-        if lab.budget.is_over:
+        if runner.budget.is_over:
             break
         log(f"workaround: {attempt.what}")
-        tried += _try(lab, attempt, given, small, folder)
+        tried += _try(runner, attempt, given, small, folder)
     return sorted(tried, key=lambda workaround: not workaround.passes)
 
 
 def _try(
-    lab: ProgramRunner,
+    runner: ProgramRunner,
     attempt: Attempt,
     given: tuple[Program, Reproduction],
     small: tuple[Program, Reproduction],
@@ -143,20 +143,20 @@ def _try(
         if source != program.source:
             path = folder / "workaround.py"
             write_text(path, source)
-        trial = lab.run(path, attempt.redirect, stdout=reproduction.oracle.reference is not None)
-        if trial.absent:
+        ran = runner.run(path, attempt.redirect, stdout=reproduction.oracle.reference is not None)
+        if ran.absent:
             return []
-        passes = _passes(trial, reproduction)
-        if passes and source != program.source and not trial.graphs:
+        passes = _passes(ran, reproduction)
+        if passes and source != program.source and not ran.graphs:
             return []
-        result = [Workaround(attempt.what, passes, trial.graphs, trial.breaks)]
+        result = [Workaround(attempt.what, passes, ran.graphs, ran.breaks)]
         if not passes:
             break
     return result
 
 
-def _passes(trial: RunResult, reproduction: Reproduction) -> bool:
-    return reproduction.oracle.identity(trial).outcome is Outcome.PASS
+def _passes(result: RunResult, reproduction: Reproduction) -> bool:
+    return reproduction.oracle.identity(result).outcome is Outcome.PASS
 
 
 def _attempts(source: str, reproduction: Reproduction, ladder: Ladder, operator: str) -> Iterator[Attempt]:
@@ -179,7 +179,7 @@ def _attempts(source: str, reproduction: Reproduction, ladder: Ladder, operator:
     if dims:
         what = ", ".join(f"{name} = {value}" for name, value in dims.items())
         yield Attempt(what, rewrite=lambda text, _: with_dims(text, dims))
-    if "compile" in reproduction.trial.entered:
+    if "compile" in reproduction.result.entered:
         fullgraph = {"fullgraph": False} if re.search(r"fullgraph\s*=\s*True", source) else {}
         without = ", without fullgraph=True" if fullgraph else ""
         for name in suspects(source, reproduction)[:MAX_FUNCTIONS]:
@@ -191,7 +191,7 @@ def _user_lines(reproduction: Reproduction) -> list[int]:
     """Return the lines of the program that the failure names, the innermost first."""
     text = reproduction.identity.message.partition("from user code")[2]
     quoted = re.findall(rf'File "[^"]*{re.escape(PROGRAM_NAME)}", line (\d+)', text)
-    return [int(number) for number in reversed(quoted)] or list(reversed(reproduction.trial.lines))
+    return [int(number) for number in reversed(quoted)] or list(reversed(reproduction.result.lines))
 
 
 def suspects(source: str, reproduction: Reproduction) -> list[str]:

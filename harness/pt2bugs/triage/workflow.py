@@ -108,17 +108,17 @@ class _Triaging:
             release, releases = names[-1] if names else "", None
             if len(names) > 1 and not self._fails_on(program, release):
                 release, releases = self._search(program)
-            with self._runner(release) as lab:
+            with self._runner(release) as runner:
                 settings.log("reproduce")
-                reproduction = reproduce(lab, program, settings.times, compare_output=settings.compare_output)
-                result = Triage(self._given.name, lab.torch, reproduction, releases=releases, notes=notes)
+                reproduction = reproduce(runner, program, settings.times, compare_output=settings.compare_output)
+                result = Triage(self._given.name, runner.torch, reproduction, releases=releases, notes=notes)
                 result.notes += [reproduction.note] if reproduction.note else []
                 if reproduction.is_failure:
-                    _Examination(lab, program, result, settings, self._budget, self._since_when).examine()
+                    _Examination(runner, program, result, settings, self._budget, self._since_when).examine()
                 else:
-                    if reproduction.trial.breaks or reproduction.trial.recompiles:
+                    if reproduction.result.breaks or reproduction.result.recompiles:
                         settings.log("graph breaks and recompilations")
-                        result.compilation = compilation_of(lab, program, reproduction.trial)
+                        result.compilation = compilation_of(runner, program, reproduction.result)
                     write(program, program.source, result, settings.folder)
         return result
 
@@ -138,16 +138,16 @@ class _Triaging:
     def _fails_on(self, program: Program, release: str) -> bool:
         """Return whether the program fails on a release; False also where it cannot be run there."""
         try:
-            with self._runner(release) as lab:
+            with self._runner(release) as runner:
                 self._settings.log(f"torch {release}")
-                return reproduce(lab, program, 1, compare_output=self._settings.compare_output).is_failure
+                return reproduce(runner, program, 1, compare_output=self._settings.compare_output).is_failure
         except (EngineError, Pt2bugsError):
             return False
 
     def _search(self, program: Program) -> tuple[str, Releases]:
         """Return the releases, and the one to triage on: the newest that fails, or the newest there is."""
         names, releases = self._settings.releases, self._since_when(program, 0.5)
-        ran = [name for name in names if name in releases.answers and releases.answers[name].trial is not None]
+        ran = [name for name in names if name in releases.answers and releases.answers[name].result is not None]
         failing = [name for name in ran if releases.answers[name].identity.is_failure]
         return (failing or ran or list(names))[-1], releases
 
@@ -170,9 +170,9 @@ class _Triaging:
     def _without_unused_imports(self, program: Program) -> tuple[Program, list[str]]:
         """Return the program without imports that are not installed and not used, and a note for each of these."""
         notes: list[str] = []
-        with self._runner(self._settings.releases[-1]) as lab:
+        with self._runner(self._settings.releases[-1]) as runner:
             while True:
-                seen = lab.run(program.path).observation
+                seen = runner.run(program.path).observation
                 missing = MISSING.search(seen.message) if seen.error_type == "ModuleNotFoundError" else None
                 source = without_import(program.source, missing[1]) if missing else None
                 if missing is None or source is None:
@@ -186,7 +186,7 @@ class _Triaging:
 class _Examination:
     """The steps of a program that fails, on one release."""
 
-    lab: ProgramRunner
+    runner: ProgramRunner
     program: Program
     result: Triage
     settings: Settings
@@ -201,15 +201,15 @@ class _Examination:
             result.verdict = refused
             self._write(self.program.source)
             return
-        climber = Climber(self.lab, self.program, reproduction, log)
+        climber = Climber(self.runner, self.program, reproduction, log)
         result.ladder = climber.climb()
         result.classification = classify(self.program, reproduction, result.ladder)
         classification, first = result.classification, result.ladder.first_failing
         structure = Structure.of(self.program.source, first, classification.symptom or "")
         result.known = known_bugs(
-            reproduction, self.lab.torch, structure, settings.cases, settings.results, settings.warn
+            reproduction, self.runner.torch, structure, settings.cases, settings.results, settings.warn
         )
-        result.verdict = decide(self.lab, self.program, reproduction, climber, result.classification, result.known)
+        result.verdict = decide(self.runner, self.program, reproduction, climber, result.classification, result.known)
         if reproduction.failed < reproduction.runs:
             result.notes.append(f"it is flaky: {reproduction.failed} of {reproduction.runs} runs fail")
         self._write(self.program.source)
@@ -234,16 +234,16 @@ class _Examination:
 
     def _smallest(self, folder: Path) -> tuple[Program, Reproduction]:
         """Return the smallest program with the failure, and how it fails."""
-        result, lab, given = self.result, self.lab, self.program
+        result, runner, given = self.result, self.runner, self.program
         reproduction, program = result.reproduction, self._alone(folder)
-        if reproduction.trial.is_caught and (open_ := uncaught(lab, program, reproduction, folder)) is not None:
+        if reproduction.result.is_caught and (open_ := uncaught(runner, program, reproduction, folder)) is not None:
             program = open_
             reproduction = self._shown(program) or reproduction
             result.notes.append("the program catches what the compiler raises; the minimal program lets it out")
         if "minimize" in self.settings.skip:
             return program, reproduction
         share = self.budget.share(MINIMIZE_PART)
-        minimized = minimize(lab, program, reproduction, result.ladder, folder, share, self.settings.log)
+        minimized = minimize(runner, program, reproduction, result.ladder, folder, share, self.settings.log)
         result.minimized = replace(minimized, lines_before=lines_of_code(given.source))
         result.minimal_path = self.settings.folder / MINIMAL
         write_text(result.minimal_path, redact_source(minimized.source))
@@ -256,28 +256,28 @@ class _Examination:
     def _shown(self, program: Program) -> Reproduction | None:
         """Return how a program made of the one that was given fails; None if it does not."""
         reproduction = self.result.reproduction
-        trial = self.lab.run(program.path, stdout=reproduction.oracle.reference is not None)
-        identity = reproduction.oracle.identity(trial)
-        return replace(reproduction, trial=trial, identity=identity) if identity.is_failure else None
+        result = self.runner.run(program.path, stdout=reproduction.oracle.reference is not None)
+        identity = reproduction.oracle.identity(result)
+        return replace(reproduction, result=result, identity=identity) if identity.is_failure else None
 
     def _alone(self, folder: Path) -> Program:
         """Return the program with the modules beside it in its own text, if it then fails in the same way."""
         program, reproduction = self.program, self.result.reproduction
-        source = with_modules(program.source, self.lab.beside) if self.lab.beside is not None else program.source
+        source = with_modules(program.source, self.runner.beside) if self.runner.beside is not None else program.source
         if source == program.source:
             return program
         alone = Program(folder / "alone.py", source)
         write_text(alone.path, source)
-        trial = self.lab.run(alone.path, stdout=reproduction.oracle.reference is not None, alone=True)
-        identity = reproduction.oracle.identity(trial)
+        result = self.runner.run(alone.path, stdout=reproduction.oracle.reference is not None, alone=True)
+        identity = reproduction.oracle.identity(result)
         # MESSAGE: the frame is the same, but the lines of the program have moved.
         is_same = identity.failure is not None and identity.failure.same(reproduction.identity.failure, Level.MESSAGE)
-        return alone if is_same and trial.is_caught == reproduction.trial.is_caught else program
+        return alone if is_same and result.is_caught == reproduction.result.is_caught else program
 
     def _narrow(self, small: Program, shown: Reproduction, folder: Path) -> None:
         """Try variants, torch's bisector and workarounds with the small program, and classify with what they say."""
         result, log = self.result, self.settings.log
-        climber = Climber(self.lab, small, shown, log, result.ladder)
+        climber = Climber(self.runner, small, shown, log, result.ladder)
         climber.narrow(is_named=is_named_by_a_frame(result.reproduction, result.ladder))
         climber.bisect()
         operator = operator_of(shown, result.ladder) or operator_of(result.reproduction, result.ladder)
@@ -287,18 +287,18 @@ class _Examination:
         if result.verdict is not None and before is not None and result.verdict.why == before.why:
             result.verdict = replace(result.verdict, why=result.classification.why)
         given = (self.program, result.reproduction)
-        result.tried = try_workarounds(self.lab, given, (small, shown), result.ladder, operator, folder, log)
+        result.tried = try_workarounds(self.runner, given, (small, shown), result.ladder, operator, folder, log)
 
     def _hand_over(self, small: Program, shown: Reproduction, folder: Path) -> None:
         """Write the case and the unit test of the small program."""
         result, settings = self.result, self.settings
         settings.log("hand over: case and unit test")
-        result.versions = versions(self.lab, folder)
+        result.versions = versions(self.runner, folder)
         write_text(settings.folder / VERSIONS, f"{result.versions.strip()}\n")
         if result.classification is None:
             return
         result.handed = write_reproducers(
-            self.lab,
+            self.runner,
             small.source,
             shown,
             result.classification,
@@ -315,7 +315,7 @@ class _Examination:
         if "artifacts" not in self.settings.skip and result.classification is not None:
             folder = self.settings.folder / "artifacts"
             result.artifacts, missing = gather(
-                self.lab, small, result.classification, result.ladder, folder, self.budget, self.settings.log
+                self.runner, small, result.classification, result.ladder, folder, self.budget, self.settings.log
             )
             result.notes += [f"no artifact {reason}" for reason in missing]
 
