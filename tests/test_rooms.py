@@ -193,3 +193,8 @@ def test_syntax_of_the_oldest_python() -> None:
     """Everything parses as Python 3.10, the oldest we support."""
     for path in [*ROOT.glob("harness/**/*.py"), *ROOT.glob("cases/**/*.py")]:
         ast.parse(path.read_text(), feature_version=(3, 10))
+
+
+def test_files_that_the_page_names_are_there() -> None:
+    names = re.findall(r"`([\w/]+/[\w/]+\.(?:py|toml))`", ARCHITECTURE)
+    assert [name for name in names if not (PACKAGE / name).exists() and not (ROOT / name).exists()] == []

@@ -51,7 +51,8 @@ _VARIES = re.compile(
     r"|(?<![^\W_])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?"  # numbers, but not the 64 of float64
 )
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
-_WRAPPERS = ("BackendCompilerFailed", "InductorError", "LoweringException")
+WRAPPERS = frozenset({"BackendCompilerFailed", "InductorError", "LoweringException"})
+"""Exceptions of a backend that stand for the one inside."""
 _WRAPPED = re.compile(r"(?:\w+ raised )?(?:[\w.]+\.)?([A-Z]\w+)(?::\s|:?$)")
 """The exception inside a wrapper; torch 2.0 names the function that raised it."""
 _RAISED_AGAIN = re.compile(r"torch/_dynamo/eval_frame\.py (?:compile_wrapper|_fn|__call__)$")
@@ -98,7 +99,7 @@ class Failure:
         if seen.outcome not in FAILURES:
             return None
         error, line = seen.error_type.rpartition(".")[2], telling_line(_TAIL.sub("", seen.message))
-        while error in _WRAPPERS and (inner := _WRAPPED.match(line)):
+        while error in WRAPPERS and (inner := _WRAPPED.match(line)):
             error, line = inner[1], line[inner.end() :]
         frame = re.sub(r":\d+ ", " ", seen.frame)
         return cls(

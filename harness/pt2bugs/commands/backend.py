@@ -37,7 +37,15 @@ from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import print_json, say, warn
 from pt2bugs.commands.cost import render_cost
 from pt2bugs.commands.machines import machines
-from pt2bugs.commands.options import CaseOptions, ResultsOptions, RunningOptions, ShardOptions, option
+from pt2bugs.commands.options import (
+    CaseOptions,
+    OfflineOptions,
+    RerunOptions,
+    ResultsOptions,
+    RunningOptions,
+    ShardOptions,
+    option,
+)
 from pt2bugs.commands.selection import (
     on_this_machine,
     open_store,
@@ -80,7 +88,7 @@ def _seconds(text: str) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(CaseOptions, ResultsOptions, RunningOptions, ShardOptions):
+class Options(CaseOptions, ResultsOptions, RunningOptions, OfflineOptions, RerunOptions, ShardOptions):
     """Options of `backend`."""
 
     name: str = option(
@@ -97,8 +105,6 @@ class Options(CaseOptions, ResultsOptions, RunningOptions, ShardOptions):
         metavar="PATH",
         help="measure the torch and the backend that this interpreter has",
     )
-    offline: bool = option("--offline", default=False, help="answer from the journal alone, run nothing")
-    rerun: bool = option("--rerun", default=False, help="run also what the journal answers")
     baseline: Path | None = option(
         "--baseline", parse=Path, metavar="FILE", help="known failures: exit 1 only for what differs"
     )

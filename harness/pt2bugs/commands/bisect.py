@@ -23,7 +23,7 @@ from pt2bugs.case.vocabulary import COUNTED
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say, warn
 from pt2bugs.commands.machines import machines
-from pt2bugs.commands.options import ResultsOptions, RunningOptions, SelectionOptions, option
+from pt2bugs.commands.options import OfflineOptions, ResultsOptions, RunningOptions, SelectionOptions, option
 from pt2bugs.commands.selection import (
     open_store,
     package_sources,
@@ -70,7 +70,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(SelectionOptions, ResultsOptions, RunningOptions):
+class Options(SelectionOptions, ResultsOptions, RunningOptions, OfflineOptions):
     """Options of `bisect`."""
 
     torch: Sequence[str] = option(
@@ -89,7 +89,6 @@ class Options(SelectionOptions, ResultsOptions, RunningOptions):
     patches: bool = option("--patches", default=False, help="every patch release of the range takes part")
     candidates: bool = option("--candidates", default=False, help="release candidates take part, too")
     thorough: bool = option("--thorough", default=False, help="run every release of the range")
-    offline: bool = option("--offline", default=False, help="answer from the journal alone, run nothing")
     json: bool = option("--json", default=False, help="print the answers as JSON")
 
 

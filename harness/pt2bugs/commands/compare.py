@@ -20,7 +20,14 @@ from pt2bugs.case.vocabulary import COUNTED
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say, warn
 from pt2bugs.commands.machines import machines
-from pt2bugs.commands.options import ResultsOptions, RunningOptions, SelectionOptions, option
+from pt2bugs.commands.options import (
+    OfflineOptions,
+    ResultsOptions,
+    RunningOptions,
+    SelectionOptions,
+    TextOptions,
+    option,
+)
 from pt2bugs.commands.selection import (
     open_store,
     package_sources,
@@ -56,7 +63,7 @@ _RELEASE = re.compile(r"\d+\.\d+(\.\d+)?((a|b|rc)\d+)?(\.dev\d+)?|latest")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(SelectionOptions, ResultsOptions, RunningOptions):
+class Options(SelectionOptions, TextOptions, ResultsOptions, RunningOptions, OfflineOptions):
     """Options of `compare`. `patterns` may begin with further releases."""
 
     before: str = option("A", default="", help=f"the release to come from: {_FORMS}")
@@ -69,9 +76,6 @@ class Options(SelectionOptions, ResultsOptions, RunningOptions):
         metavar="REQ",
         help="go from the packages of --with to this one instead, on release A (default: the newest)",
     )
-    text: Sequence[str] = option(
-        "--text", default=(), metavar="WORDS", help="only cases whose header or explanation has these words"
-    )
     group_by: str = option(
         "--group-by",
         default="",
@@ -79,7 +83,6 @@ class Options(SelectionOptions, ResultsOptions, RunningOptions):
         metavar="WORD",
         help="count the changes of each component or symptom, and list them together",
     )
-    offline: bool = option("--offline", default=False, help="answer from the journal alone, run nothing")
     all: bool = option("--all", default=False, help="list also what passes in both, and what was seen of each check")
     allow: Path | None = option(
         "--allow",

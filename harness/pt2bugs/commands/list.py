@@ -13,7 +13,7 @@ from pt2bugs.case.selectors import with_text
 from pt2bugs.case.vocabulary import COUNTED, Verdict
 from pt2bugs.commands import OK
 from pt2bugs.commands.console import fit, print_json, say
-from pt2bugs.commands.options import ResultsOptions, SelectionOptions, option
+from pt2bugs.commands.options import ResultsOptions, SelectionOptions, TextOptions, option
 from pt2bugs.commands.selection import cases_on, select_cases
 from pt2bugs.errors import NothingSelected
 from pt2bugs.results.folder import results_folder
@@ -28,12 +28,9 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(SelectionOptions, ResultsOptions):
+class Options(SelectionOptions, TextOptions, ResultsOptions):
     """Options of `list`."""
 
-    text: Sequence[str] = option(
-        "--text", default=(), metavar="WORDS", help="only cases whose header or explanation has these words"
-    )
     releases: bool = option("--releases", default=False, help="the torch releases of the results, not the cases")
     json: bool = option("--json", default=False, help="as JSON, with all of the header")
 

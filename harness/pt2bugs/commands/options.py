@@ -419,8 +419,31 @@ class ShardOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MatrixOptions(SelectionOptions, ResultsOptions, RunningOptions):
-    """A selection of cells in environments; with `rerun` also those that the journal answers."""
+class RerunOptions:
+    """Whether cells are run that the journal answers."""
+
+    rerun: bool = option("--rerun", default=False, help="run also what the journal answers")
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfflineOptions:
+    """Whether the journal alone answers."""
+
+    offline: bool = option("--offline", default=False, help="answer from the journal alone, run nothing")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextOptions:
+    """Words that a case is about."""
+
+    text: Sequence[str] = option(
+        "--text", default=(), metavar="WORDS", help="only cases whose header or explanation has these words"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatrixOptions(SelectionOptions, ResultsOptions, RunningOptions, RerunOptions):
+    """A selection of cells in environments."""
 
     torch: Sequence[str] = option(
         "--torch",
@@ -434,7 +457,6 @@ class MatrixOptions(SelectionOptions, ResultsOptions, RunningOptions):
         metavar="PATH",
         help="measure the torch of this interpreter, which needs nothing else; asks for --results",
     )
-    rerun: bool = option("--rerun", default=False, help="run also what the journal answers")
     durations: Path | None = option(
         "--durations",
         parse=Path,

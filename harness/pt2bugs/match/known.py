@@ -17,7 +17,7 @@ from packaging.version import Version
 
 from pt2bugs.case.corpus import find_case_files, load_cases
 from pt2bugs.case.expectation import expected_bug, public
-from pt2bugs.case.failure import LENGTH, documents, normalize
+from pt2bugs.case.failure import LENGTH, WRAPPERS, documents, normalize
 from pt2bugs.case.model import Bug, Case
 from pt2bugs.case.observation import MAX_FRAMES, MESSAGE_LIMIT, Observation, bounded, telling_line
 from pt2bugs.case.patterns import PatternTimeout, literal_length, search
@@ -50,10 +50,7 @@ _OF_A_PART = 0.75
 """What a message that is a part of a known one counts, against the whole."""
 _LEAST_PART = 20.0
 """Of the weight of such a part."""
-_WRAPPERS = frozenset(
-    {"BackendCompilerFailed", "InductorError", "TorchRuntimeError", "InternalTorchDynamoError", "LoweringException"}
-)
-_OF_A_BACKEND = frozenset({"BackendCompilerFailed", "InductorError", "LoweringException"})
+_WRAPPERS = WRAPPERS | {"TorchRuntimeError", "InternalTorchDynamoError"}
 _PYTHONS = frozenset({"AttributeError", "IndexError", "KeyError", "TypeError", "ZeroDivisionError"})
 """Mistakes that no function of torch raises on purpose: there a single frame says where torch is wrong."""
 _QUOTED = re.compile(r'^[ \t]*File "(?P<file>[^"]+)", line \d+.*\n[ \t]+(?P<code>\S.*)$', re.MULTILINE)
@@ -668,7 +665,7 @@ def is_refusal(bug: Bug) -> bool:
         bug: an entry of a header.
     """
     name = (bug.error or "").rpartition(".")[2]
-    return name not in _OF_A_BACKEND and (name == "UserError" or bool(bug.match and is_mistake(bug.match)))
+    return name not in WRAPPERS and (name == "UserError" or bool(bug.match and is_mistake(bug.match)))
 
 
 def _is_in(pattern: str, message: str) -> bool:
