@@ -51,6 +51,10 @@ def test_a_command_is_one(page: str, line: str) -> None:
     assert [argument for argument in rest if argument.startswith("-")] == []
 
 
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
+
+
 def test_a_container_runs_the_main_command() -> None:
     told = re.search(r"<!-- main command -->\n```sh\n.* && (.*)\n", (ROOT / "README.md").read_text(encoding="utf-8"))
     run = re.search(r"^CMD (.*)$", (ROOT / "Containerfile").read_text(encoding="utf-8"), re.MULTILINE)
