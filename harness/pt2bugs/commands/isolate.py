@@ -108,7 +108,8 @@ def select(options: Options) -> Selected:
     if scripts and not (options.since and options.until):
         raise InputError(f"{scripts[0]}: of a script the releases are not known: name them with --from and --to")
     corpus, cases = (load_corpus(corpus_roots(options.cases)), []) if scripts else select_cases(options)
-    histories = open_results(options.results).load(corpus, warn, options.python)
+    # Of any Python: what the journal has is only where to look, and each run is made again with the one asked for.
+    histories = open_results(options.results).load(corpus, warn)
     return Selected(corpus, cases, scripts, histories)
 
 
