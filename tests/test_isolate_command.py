@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,16 @@ def test_a_case_and_its_hotfix(project: Project) -> None:
     done = project.run("hotfix", "row", "--torch", "2.91.0", "--index", project.index)
     assert (done.returncode, done.stdout) == (2, "")
     assert "needs no hotfix" in done.stderr
+
+
+def test_the_journal_may_be_of_another_python(project: Project) -> None:
+    assert project.matrix("2.90.0", "2.91.0").returncode == 0
+    for path in (project.folder / "results" / "journal").glob("*.jsonl"):
+        records = [{**json.loads(line), "python": "3.8.1"} for line in path.read_text().splitlines()]
+        path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    status, stderr, answer = isolate(project, "row", "--python", f"3.{sys.version_info[1]}")
+    assert status == 0, stderr
+    assert answer["isolations"][0]["evidence"] == "proved"
 
 
 def test_what_broke_it(project: Project) -> None:
