@@ -67,24 +67,30 @@ def ask(tmp_path: Path) -> Iterator[Ask]:
     releases: list[Release] = []
 
     def isolate(
-        good: str, bad: str = OLD, check: str = CHECK, both: Mapping[str, str] | None = None, **files: str
+        good: str,
+        bad: str = OLD,
+        check: str = CHECK,
+        both: Mapping[str, str] | None = None,
+        builds: tuple[str, str] = ("", ""),
+        device: str = "cpu",
+        **files: str,
     ) -> Isolation:
         sides = []
-        for version, text in (("2.90.0", bad), ("2.91.0", good)):
+        for version, text, build in (("2.90.0", bad, builds[0]), ("2.91.0", good, builds[1])):
             path = tmp_path / version
             venv.create(path, symlinks=True)
             packages = path / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
             further: Mapping[str, str] = files if version == "2.91.0" else {}
-            write_torch(packages, version, files={"lowering.py": text, **(both or {}), **further})
+            write_torch(packages, f"{version}{build}", files={"lowering.py": text, **(both or {}), **further})
             sides.append(Release(Environment(Key(version, "3"), path), tmp_path / "copies"))
         releases.extend(sides)
         path = tmp_path / "check.py"
         path.write_text(check)
-        arguments = {"device": "cpu", "backend": "inductor"}
-        result = Isolation("case", "test_row", "cpu", "inductor", "2.90.0", "2.91.0", "fixed")
+        arguments = {"device": device, "backend": "inductor"}
+        result = Isolation("case", "test_row", device, "inductor", "2.90.0", "2.91.0", "fixed")
         neighbour = tmp_path / "guard.py"
         neighbour.write_text(CHECK.replace("-3)", "-10)"))
-        checks = [Check(program, "test_row", arguments, "cpu", "inductor", 10, None) for program in (path, neighbour)]
+        checks = [Check(program, "test_row", arguments, device, "inductor", 10, None) for program in (path, neighbour)]
         isolator = Isolator(
             result,
             checks[0],
@@ -116,6 +122,24 @@ def test_a_function_is_isolated_and_proved(ask: Ask) -> None:
     assert result.as_dict()["units"] == [
         {"file": "lowering.py", "qualname": "clamp", "kind": "function", "hunks": None}
     ]
+
+
+@pytest.mark.parametrize(
+    ("builds", "device", "evidence"),
+    [
+        (("+cu130", "+cu132"), "cpu", "proved"),
+        (("+cu130", "+cu132"), "cuda", "patch"),
+        (("+cu130", "+cu130"), "cuda", "proved"),
+        (("+cu130", "+cpu"), "cpu", "patch"),
+        (("+cu130", ""), "cpu", "patch"),
+    ],
+)
+def test_builds_of_two_kinds_prove_nothing(ask: Ask, builds: tuple[str, str], device: str, evidence: str) -> None:
+    fixed = new(("def clamp(row):\n    return row", "def clamp(row):\n    return row if row > 0 else -99"))
+    result = ask(fixed, builds=builds, device=device)
+    assert (names(result), result.evidence) == (["clamp"], evidence)
+    assert result.builds == [build.lstrip("+") for build in builds]
+    assert ("the builds differ" in result.reason) == (evidence == "patch")
 
 
 def test_a_function_behind_a_cache(ask: Ask) -> None:

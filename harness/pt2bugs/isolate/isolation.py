@@ -29,6 +29,8 @@ SEVERAL = 10
 """Functions beyond which a fix is called `several`."""
 LARGE = 12
 """Trials of large sets, before units are tried alone."""
+LEAST_LETTERS = 4
+"""Letters of a word that tells what a function is about."""
 ONE_FILE = 6
 """Trials of parts of a file that fails otherwise as a whole."""
 MIN_TEXT_S = 45.0
@@ -268,7 +270,11 @@ class Isolator:
 
     @property
     def _same_builds(self) -> bool:
-        return self.result.builds[0] == self.result.builds[1]
+        """True if both are of one kind: on the CPU another version of CUDA is no other kind, on a GPU it is."""
+        builds = self.result.builds
+        if self.result.device == "cpu":
+            builds = [build.rstrip("0123456789.") for build in builds]
+        return builds[0] == builds[1]
 
     @property
     def _other_builds(self) -> str:
@@ -741,7 +747,8 @@ class Isolator:
 
 def _mentions(check: Check, units: Iterable[Unit]) -> int:
     """Count the words of the units' names that stand in a check: those are the likeliest to execute them."""
-    words = {word for unit in units for word in re.findall(r"[a-z]{4,}", unit.qualname.lower())}
+    parts = (part for unit in units for part in re.findall(r"[A-Z]?[a-z]+", unit.qualname))
+    words = {part.lower() for part in parts if len(part) >= LEAST_LETTERS}
     text = check.path.read_text(encoding="utf-8").lower()
     return sum(word in text for word in words)
 
