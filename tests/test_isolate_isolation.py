@@ -73,6 +73,7 @@ def ask(tmp_path: Path) -> Iterator[Ask]:
         both: Mapping[str, str] | None = None,
         builds: tuple[str, str] = ("", ""),
         device: str = "cpu",
+        say: Callable[[str], None] = lambda _: None,
         **files: str,
     ) -> Isolation:
         sides = []
@@ -99,6 +100,7 @@ def ask(tmp_path: Path) -> Iterator[Ask]:
             Wheels(sides[0].environment.torch, sides[1].environment.torch),
             budget_s=120,
             neighbours=checks[1:],
+            say=say,
         )
         return isolator.run()
 
@@ -140,6 +142,21 @@ def test_builds_of_two_kinds_prove_nothing(ask: Ask, builds: tuple[str, str], de
     assert (names(result), result.evidence) == (["clamp"], evidence)
     assert result.builds == [build.lstrip("+") for build in builds]
     assert ("the builds differ" in result.reason) == (evidence == "patch")
+
+
+def test_what_the_check_speaks_of_is_tried_first(ask: Ask) -> None:
+    """The check says "refused"; the other file comes first by name."""
+    text = "from .a import first\nfrom .z import refused\n" + OLD.replace("return row", "return refused(first(row))", 1)
+    old = {"a.py": "def first(row):\n    return row\n", "z.py": "def refused(row):\n    return row\n"}
+    fixed = {
+        "a.py": "def first(row):\n    return row + 0\n",
+        "z.py": "def refused(row):\n    return row if row > 0 else -99\n",
+    }
+    text = text.replace("CALLS.append(decoy(row))", "row = decoy(row)")
+    told: list[str] = []
+    result = ask(text, text, both=old, say=told.append, **fixed)
+    assert (names(result), result.evidence) == (["refused"], "proved")
+    assert next(line for line in told if line.startswith("trial 1,")).endswith("z.py: refused: green")
 
 
 def test_a_function_behind_a_cache(ask: Ask) -> None:

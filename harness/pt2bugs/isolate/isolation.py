@@ -11,6 +11,7 @@ import difflib
 import hashlib
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -132,6 +133,9 @@ class Isolation:
 Say = Callable[[str], None]
 _MISSING = re.compile(r"AttributeError|TypeError|NameError|ImportError|KeyError|ModuleNotFoundError")
 _QUOTED = re.compile(r"'([A-Za-z_]\w*)'|([A-Za-z_]\w*) does not exist|argument: '([A-Za-z_]\w*)'")
+_Rank = tuple[bool, bool, float, Unit]
+"""Whether the failure does not name the file, whether a trivial program executes it, too, how far it is from what the
+check is about, and the unit: the least comes first."""
 _NATIVE = re.compile(r"torch\._C\b|torch\._ops\b|_OpNamespace")
 
 
@@ -314,7 +318,8 @@ class Isolator:
                         first.add(unit)
         self._ran, self._first = ran, first
         named = set(re.findall(r"torch/([^\s:]+\.py)", self.judge.bad.seen.all_frames + self.judge.bad.text))
-        self._rank = {unit: (unit.file not in named, unit not in first, unit) for unit in ran}
+        rarity = _rarities(ran, self.check.path.read_text(encoding="utf-8") + self.judge.bad.seen.message)
+        self._rank = {unit: (unit.file not in named, unit not in first, -rarity[unit], unit) for unit in ran}
         self.result.candidates = [len(ran), len(first)]
         if ran:
             self.result.evidence = "executed"
@@ -442,7 +447,7 @@ class Isolator:
         green = green or self._green_parts(files, trial)
         if green or not few:
             return green
-        for unit in sorted(unclear, key=lambda unit: self._rank.get(unit, (True, True, unit))):
+        for unit in sorted(unclear, key=lambda unit: self._rank.get(unit, (True, True, 0.0, unit))):
             if trial((unit,)) is Answer.GREEN:
                 return (unit,)
         return ()
@@ -554,7 +559,7 @@ class Isolator:
         return [unit for file in files for unit in self.wheels.units(file)]
 
     def _ranked_files(self) -> list[str]:
-        best: dict[str, tuple[bool, bool, Unit]] = {}
+        best: dict[str, _Rank] = {}
         for unit, rank in self._rank.items():
             best[unit.file] = min(rank, best.get(unit.file, rank))
         rest = sorted(self._files - best.keys())
@@ -745,12 +750,24 @@ class Isolator:
         return met if path.stat().st_size else None
 
 
+def _words(unit: Unit) -> set[str]:
+    """The words of a unit's name, of at least `LEAST_LETTERS`, in lower case."""
+    parts = re.findall(r"[A-Z]?[a-z]+", unit.qualname)
+    return {part.lower() for part in parts if len(part) >= LEAST_LETTERS}
+
+
 def _mentions(check: Check, units: Iterable[Unit]) -> int:
     """Count the words of the units' names that stand in a check: those are the likeliest to execute them."""
-    parts = (part for unit in units for part in re.findall(r"[A-Z]?[a-z]+", unit.qualname))
-    words = {part.lower() for part in parts if len(part) >= LEAST_LETTERS}
     text = check.path.read_text(encoding="utf-8").lower()
-    return sum(word in text for word in words)
+    return sum(word in text for word in set[str]().union(*map(_words, units)))
+
+
+def _rarities(units: Iterable[Unit], text: str) -> dict[Unit, float]:
+    """Rate units by the rarest word of their names that stands in a text: what the check is about comes first."""
+    words = {unit: _words(unit) for unit in units}
+    common = Counter(word for own in words.values() for word in own)
+    told = set(re.findall(r"[a-z]+", text.lower()))
+    return {unit: max((1 / common[word] for word in own & told), default=0.0) for unit, own in words.items()}
 
 
 _TRIVIAL = """
