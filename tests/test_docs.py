@@ -113,6 +113,14 @@ def test_the_outputs_shown_are_those_of_the_committed_results(monkeypatch: pytes
         assert text == module.page(text), "python docs/make_outputs.py"
 
 
+def test_the_figures_of_isolated_fixes_are_those_of_the_committed_results() -> None:
+    module = maker("make_fixes")
+    text = module.PAGE.read_text(encoding="utf-8")
+    assert text == module.page(text), "python docs/make_fixes.py"
+    for path in (ROOT / "results" / "fixes").glob("*.json"):
+        assert f"| {path.stem} |" in text
+
+
 def test_the_picture_of_the_readme_is_up_to_date(tmp_path: Path) -> None:
     where = ["--cases", str(ROOT / "cases"), "--results", str(ROOT / "results")]
     assert main(["matrix", "--summary", str(tmp_path / "bugs.svg"), *where]) == 0
