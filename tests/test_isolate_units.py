@@ -158,6 +158,31 @@ def test_hunks_of_a_function(wheels: Wheels) -> None:
     assert taken_back == GOOD.replace("return first + second + 0", "return first + second")
 
 
+def test_what_is_gone_beside_what_is_new_is_a_hunk_of_its_own(tmp_path: Path) -> None:
+    """The branch of `reversed` fixes something; that the one of `mul` went elsewhere is another change."""
+    head = (
+        "def call(name, args):\n    if name == 'len':\n        check(\n            args,\n        )\n        return 1\n"
+    )
+    branch = "    elif name == {!r}:\n        check(\n            args,\n        )\n        return {}\n"
+    tail = "    elif name == 'iter':\n        return 4\n"
+    old = head + branch.format("mul", 2) + "    elif name == 'add':\n        return 5\n" + tail
+    new = head + branch.format("reversed", 3) + tail
+    for side, text in (("bad", old), ("good", new)):
+        (tmp_path / side).mkdir()
+        (tmp_path / side / "m.py").write_text(text)
+    wheels = Wheels(tmp_path / "bad", tmp_path / "good")
+    (call,) = wheels.units("m.py")
+    pair = wheels.pair("m.py")
+    assert pair is not None
+    assert len(pair.hunks(call)) == 2
+    with_both = old.replace("    elif name == 'mul'", branch.format("reversed", 3) + "    elif name == 'mul'")
+    assert wheels.mixed({call: frozenset({0})})["m.py"] == with_both
+    assert wheels.mixed({call: None})["m.py"] == new
+    mirrored = wheels.mirrored
+    assert mirrored.mixed({call.mirrored: frozenset({0})})["m.py"] == head + tail
+    assert mirrored.mixed({call.mirrored: None})["m.py"] == old
+
+
 def test_what_a_unit_needs_comes_along(wheels: Wheels) -> None:
     needed = wheels.with_needs([units(wheels)["changed"]], ["m.py"])
     assert {unit.qualname for unit in needed} == {"changed", "helper", "from . import two"}

@@ -267,10 +267,7 @@ class FilePair:
             i, i_end = self.bad.span(self.bad.by_key[unit.key])
             j, j_end = self.good.span(self.good.by_key[unit.key])
             before, after = self.bad.lines[i - 1 : i_end - 1], self.good.lines[j - 1 : j_end - 1]
-            matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
-            self._hunks[unit] = [
-                (i + i1, i + i2, j + j1, j + j2) for tag, i1, i2, j1, j2 in matcher.get_opcodes() if tag != "equal"
-            ]
+            self._hunks[unit] = [(i + i1, i + i2, j + j1, j + j2) for i1, i2, j1, j2 in _differences(before, after)]
         return self._hunks[unit]
 
     def mixed(self, selection: Selection) -> Mixture:
@@ -324,6 +321,24 @@ class FilePair:
             if other.key in known:
                 return known[other.key].end
         return there[0].start
+
+
+def _differences(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
+    """Yield where two texts differ: start and end in the one, start and end in the other.
+
+    What a difference takes away beyond what it puts there may be another change: it stands apart.
+    """
+    counts = Counter(before), Counter(after)
+    # A line that comes again, as `return None`, says nothing about what belongs together.
+    matcher = difflib.SequenceMatcher(
+        lambda line: any(count[line] > 1 for count in counts), before, after, autojunk=False
+    )
+    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
+        if tag == "replace" and i2 - i1 > j2 - j1:
+            yield i1, i1, j1, j2
+            yield i1, i2, j2, j2
+        elif tag != "equal":
+            yield i1, i2, j1, j2
 
 
 @dataclass(frozen=True)
