@@ -159,6 +159,30 @@ def test_what_the_check_speaks_of_is_tried_first(ask: Ask) -> None:
     assert next(line for line in told if line.startswith("trial 1,")).endswith("z.py: refused: green")
 
 
+def test_the_halves_of_a_fix_in_two_files(ask: Ask) -> None:
+    """Each half fails or does nothing alone, and what runs between them does not run on the older binary."""
+    text = "from .a import first\nfrom .b import second\nfrom .c import third\n" + OLD
+    text = text.replace("    return row", "    return first(second(row))", 1)
+    old = {
+        "a.py": "from .c import third\n\n\ndef first(row):\n    return row\n",
+        "b.py": "def second(row):\n    return row\n",
+        "c.py": "def third(row):\n    return row\n",
+    }
+    half = "def first(row):\n    if third(3) == 3:\n        raise ValueError('not ready')\n    return -99\n"
+    native = (
+        "    from .version import __version__\n\n    if __version__ == '2.90.0':\n        raise ValueError('binary')\n"
+    )
+    fixed = {
+        "a.py": f"from .c import third\n\n\n{half}",
+        "b.py": f"def second(row):\n{native}    return row\n",
+        "c.py": "def third(row):\n    return row + 1\n",
+    }
+    text = text.replace("CALLS.append(decoy(row))", "row = decoy(third(row) - third(0))")
+    result = ask(text, text, both=old, **fixed)
+    assert sorted(names(result)) == ["first", "third"]
+    assert result.evidence == "proved", result.reason
+
+
 def test_a_function_behind_a_cache(ask: Ask) -> None:
     result = ask(new(('return row >= LIMIT["lowest"]', "return row >= 0")))
     assert (names(result), result.evidence) == (["is_valid"], "proved")

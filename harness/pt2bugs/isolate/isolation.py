@@ -34,6 +34,8 @@ LEAST_LETTERS = 4
 """Letters of a word that tells what a function is about."""
 ONE_FILE = 6
 """Trials of parts of a file that fails otherwise as a whole."""
+HALVES = 4
+"""Units that fail otherwise alone, and are tried with each file."""
 MIN_TEXT_S = 45.0
 """Seconds that must be left for a search to be worth a trial in a process of its own."""
 
@@ -447,10 +449,26 @@ class Isolator:
         green = green or self._green_parts(files, trial)
         if green or not few:
             return green
+        further: list[Unit] = []
         for unit in sorted(unclear, key=lambda unit: self._rank.get(unit, (True, True, 0.0, unit))):
-            if trial((unit,)) is Answer.GREEN:
+            answer = trial((unit,))
+            if answer is Answer.GREEN:
                 return (unit,)
+            if answer is Answer.OTHER and self._gets_further:
+                further.append(unit)
+        # Half of a fix often fails otherwise, later: the other half is looked for file by file.
+        for unit in further[:HALVES]:
+            for units in files.values():
+                if unit not in units and trial((unit, *units)) is Answer.GREEN:
+                    return (unit, *units)
         return ()
+
+    @property
+    def _gets_further(self) -> bool:
+        """True if the last trial ended with a failure of its own, and not since it lacks a name."""
+        seen = self._last.seen
+        failed = seen.outcome in (Outcome.RAISE, Outcome.WRONG)
+        return failed and not _MISSING.search(f"{seen.error_type}: {seen.message}")
 
     def _green_parts(
         self, files: Mapping[str, Sequence[Unit]], trial: Callable[[tuple[Unit, ...]], Answer]
@@ -480,7 +498,7 @@ class Isolator:
             if green := find_green(units, noted, self._blamed, limit=ONE_FILE):
                 return green, []
             # What fails otherwise may do so because of one of several.
-            unclear += units if answers[0] is Answer.OTHER and len(units) > 1 else []
+            unclear += units if answers[0] is Answer.OTHER else []
         return (), unclear
 
     def _blamed(self, tried: tuple[Unit, ...]) -> set[Unit]:
