@@ -71,6 +71,18 @@ def normalize(text: str) -> str:
     return " ".join(_VARIES.sub("N", _BACKEND.sub("", _TAIL.sub("", text))).split())
 
 
+def place_of(frame: str) -> str:
+    """Return file and function of a torch frame, without the line, which moves from release to release.
+
+    Empty for the frame in which every failure of a compile is raised.
+
+    Args:
+        frame: as a journal line has it.
+    """
+    place = re.sub(r":\d+ ", " ", frame)
+    return "" if _RAISED_AGAIN.search(place) else place
+
+
 @dataclass(frozen=True)
 class Failure:
     """The identity of a failure.
@@ -101,13 +113,12 @@ class Failure:
         error, line = seen.error_type.rpartition(".")[2], telling_line(_TAIL.sub("", seen.message))
         while error in WRAPPERS and (inner := _WRAPPED.match(line)):
             error, line = inner[1], line[inner.end() :]
-        frame = re.sub(r":\d+ ", " ", seen.frame)
         return cls(
             outcome=seen.outcome,
             error=error,
             signal=seen.signal,
             message=normalize(line)[:LENGTH],
-            frame="" if _RAISED_AGAIN.search(frame) else frame,
+            frame=place_of(seen.frame),
             values=tuple(_NUMBER.findall(seen.message)) if seen.outcome is Outcome.WRONG else (),
         )
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from packaging.version import Version
 
-from pt2bugs.case.corpus import find_case_files, load_cases
+from pt2bugs.case.corpus import find_case_files, load_cases, roots_of
 from pt2bugs.case.expectation import expected_bug, public
 from pt2bugs.case.failure import LENGTH, WRAPPERS, documents, normalize
 from pt2bugs.case.model import Bug, Case
@@ -190,9 +190,9 @@ class KnownBugs:
         history: Callable[[Case], Iterable[Record]] = lambda _: (),
         isolations: Iterable[Mapping[str, Any]] = (),
     ) -> None:
-        by_id = {case.id: case for case in cases}
+        by_id, roots = {case.id: case for case in cases}, roots_of(cases)
         self.bugs = {
-            case.id: KnownBug(case, _group(case, by_id), entries)
+            case.id: KnownBug(case, _name_of_fix(by_id.get(roots[case.id], case)), entries)
             for case in cases
             if (entries := [bug for bug in case.bugs if not bug.blocked])
         }
@@ -802,9 +802,5 @@ def _documented(case: Case) -> Life:
     return Life(case, since=introduced, until=fixed)
 
 
-def _group(case: Case, by_id: Mapping[str, Case]) -> str:
-    met = {case.id}
-    while case.same_fix in by_id and case.same_fix not in met:
-        case = by_id[case.same_fix]
-        met.add(case.id)
+def _name_of_fix(case: Case) -> str:
     return case.fix or case.issue or case.id

@@ -7,14 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from pt2bugs.case.failure import LENGTH, Failure, Level, normalize
+from pt2bugs.case.failure import LENGTH, Failure, Level, normalize, place_of
 from pt2bugs.case.observation import Observation, telling_line
 from pt2bugs.case.vocabulary import FAILURES, Outcome
 
 PRINTS_OTHERWISE = "prints otherwise than without the compiler"
 """The message of a program whose only failure is its output."""
-_RAISED_AGAIN = re.compile(r"torch/_dynamo/eval_frame\.py(:\d+)? (compile_wrapper|_fn|__call__)$")
-"""Where Dynamo raises whatever went wrong once more, without its traceback."""
 _CONTEXT = re.compile(r"Developer debug context: (\S.*)")
 _FAILED_WITH = re.compile(r"\bBackend compiler `[^`]*` failed with (\S.*)")
 _GOT = re.compile(r"\bgot (\w*(?:Error|Exception)\(.*)")
@@ -94,11 +92,8 @@ class Identity:
 
     @property
     def place(self) -> str:
-        """File and function of the innermost torch frame; its line moves from release to release.
-
-        Empty where every failure of a compile is raised: that tells none from another.
-        """
-        return "" if _RAISED_AGAIN.search(self.frame) else re.sub(r":\d+ ", " ", self.frame)
+        """File and function of the innermost torch frame, as failures compare it."""
+        return place_of(self.frame)
 
     def as_json(self) -> dict[str, Any]:
         return {
