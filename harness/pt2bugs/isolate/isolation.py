@@ -769,7 +769,7 @@ class Isolator:
 
 
 def _words(unit: Unit) -> set[str]:
-    """The words of a unit's name, of at least `LEAST_LETTERS`, in lower case."""
+    """Return the words of a unit's name, of at least `LEAST_LETTERS`, in lower case."""
     parts = re.findall(r"[A-Z]?[a-z]+", unit.qualname)
     return {part.lower() for part in parts if len(part) >= LEAST_LETTERS}
 
