@@ -159,6 +159,24 @@ def test_what_the_check_speaks_of_is_tried_first(ask: Ask) -> None:
     assert next(line for line in told if line.startswith("trial 1,")).endswith("z.py: refused: green")
 
 
+def test_what_memory_cannot_take_is_the_first_text(ask: Ask) -> None:
+    text = "from .a import first\nfrom .z import last\n" + OLD.replace(
+        "    return row", "    return last(first(row))", 1
+    )
+    text = text.replace("CALLS.append(decoy(row))", "row = decoy(row)")
+    last = "@lambda function: lambda row: {}\ndef last(row):\n    return row\n"
+    old = {"a.py": "def first(row):\n    return row\n", "z.py": last.format("function(row)")}
+    fixed = {
+        "a.py": "def first(row):\n    return row + 0\n",
+        "z.py": last.format("function(row) if row > 0 else -99"),
+    }
+    told: list[str] = []
+    result = ask(text, text, both=old, say=told.append, **fixed)
+    assert (names(result), result.evidence) == (["last"], "proved")
+    texts = [line for line in told if ", as text:" in line]
+    assert texts[1].endswith("z.py: last: green"), texts
+
+
 def test_the_halves_of_a_fix_in_two_files(ask: Ask) -> None:
     """Each half fails or does nothing alone, and what runs between them does not run on the older binary."""
     text = "from .a import first\nfrom .b import second\nfrom .c import third\n" + OLD

@@ -577,9 +577,11 @@ class Isolator:
         return [unit for file in files for unit in self.wheels.units(file)]
 
     def _ranked_files(self) -> list[str]:
-        best: dict[str, _Rank] = {}
+        """Return the files that are loaded, those first in which something ran that could not be tried in memory."""
+        best: dict[str, tuple[bool, _Rank]] = {}
         for unit, rank in self._rank.items():
-            best[unit.file] = min(rank, best.get(unit.file, rank))
+            was_tried = can_swap(self.wheels, unit) and unit not in self._unswappable
+            best[unit.file] = min((was_tried, rank), best.get(unit.file, (was_tried, rank)))
         rest = sorted(self._files - best.keys())
         return [*sorted(best, key=best.__getitem__), *rest]
 
