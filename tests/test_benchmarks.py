@@ -37,3 +37,27 @@ def test_every_program_can_be_imported(path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     monkeypatch.delitem(sys.modules, path.stem, raising=False)
     __import__(path.stem)
+
+
+def test_every_program_of_a_thread_has_its_truth(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    from pt2bugs.case.corpus import load_cases
+    from triage_threads import FOLDER, truths
+
+    known = truths()
+    assert set(known) == {path.stem for path in FOLDER.glob("*.py")}
+    cases = {case.id: case for case in load_cases([ROOT / "cases"])}
+    for name, truth in known.items():
+        case = cases.get(truth.get("known", ""))
+        assert (f"pytorch_{truth['thread']}" in cases) == (case is not None), f"{name}: the thread has a case"
+        assert case is None or case.component in truth["component"], name
+
+
+def test_what_is_right_about_a_triage(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    from triage_threads import rights_of
+
+    truth = {"verdict": "bug", "rung": ["eager"], "class": "crash", "component": ["dynamo"], "known": "pytorch_1"}
+    row = {"verdict": "bug", "rung": "eager", "class": "crash", "component": "fx", "known": [["similar", "pytorch_1"]]}
+    assert rights_of(row, truth) == {"verdict": True, "rung": True, "class": True, "component": False, "known": False}
+    assert rights_of(row, {"verdict": "not-a-bug"}) == {"verdict": False}
