@@ -43,7 +43,7 @@ def test_options_have_their_defaults_and_a_main_stands_where_it_was_called() -> 
     assert "def main" not in text
     assert "parser.parse_args([])" in text
     assert "torch.randn(args.size, device=device)" in text
-    assert "assert torch.allclose(torch.compile(fn, backend=backend)(x), fn(x))" in text
+    assert "assert_close(torch.compile(fn, backend=backend)(x), fn(x), rtol=1e-05, atol=1e-08)" in text
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_what_functions_share_stays_shared_and_is_not_changed_by_eager() -> None
 def test_comparisons_that_a_loop_prints_are_assertions() -> None:
     loop = "for name in ('eager', 'inductor'):\n    print(name, torch.equal(torch.compile(f, backend=name)(x), f(x)))\n"
     text = program(f"import torch\ndef f(x):\n    return x\nx = torch.ones(2)\n{loop}")
-    assert "assert torch.equal(torch.compile(f, backend=name)(x), f(x))" in text
+    assert "assert_close(torch.compile(f, backend=name)(x), f(x), rtol=0, atol=0)" in text
     assert PLACEHOLDER not in text
 
 
@@ -103,3 +103,17 @@ def test_random_arguments_are_not_drawn_twice() -> None:
     text = program("import torch\ndef f(x):\n    return x\ng = torch.compile(f)\nprint(g(torch.randn(2)))\n")
     assert "assert_close" not in text
     assert PLACEHOLDER in text
+
+
+def test_a_name_that_nothing_reads_is_not_bound() -> None:
+    script = "import os, sys\nfrom typing import List, Any\nimport torch\nseen: Any = sys\nn = 3\nx = torch.ones(2)\n"
+    text = program(f"{script}y = x.clone()\nassert seen and x.sum() == 2\n")
+    assert "    x.clone()\n" in text, "it is computed nevertheless"
+    assert "n = 3" not in text
+    assert "import sys\nfrom typing import Any\n\nimport torch\n" in text
+    assert "import os" not in text
+    assert "y = x.clone()" in program(f"{script}y = x.clone()\nassert eval('y.sum()') == 2\n")
+
+
+def test_an_import_that_may_register_something_stays() -> None:
+    assert "import torch_mlir\n" in program("import torch_mlir\nimport torch\nassert torch.ones(1)\n")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -16,7 +19,8 @@ ROOT = Path(__file__).resolve().parent.parent
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("dist")
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(ROOT)]
+    python = ["--no-build-isolation", "--python", sys.executable]
+    command = ["uv", "build", "--wheel", *python, "--out-dir", str(out), str(ROOT)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     (built,) = out.glob("pt2bugs-*.whl")
@@ -100,3 +104,39 @@ def test_pytest_runs_the_corpus_of_the_wheel(site: Path, tmp_path: Path) -> None
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
     assert "pytorch_163640.py::test_padding_mask[cpu-eager]" in done.stdout
+
+
+def lines_of_the_tutorial() -> list[str]:
+    """Its commands that install a wheel."""
+    page = (ROOT / "docs" / "tutorial" / "index.md").read_text(encoding="utf-8")
+    return [line.partition("  #")[0].strip() for line in re.findall(r"^uv.*dist/.*$", page, re.MULTILINE)]
+
+
+@pytest.fixture(scope="module")
+def tool(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The variables of a machine whose uv has no tools, in whose folder `dist` the wheel lies."""
+    folder = tmp_path_factory.mktemp("tool")
+    (folder / "dist").mkdir()
+    shutil.copy(wheel, folder / "dist")
+    places = {"UV_TOOL_DIR": "tools", "UV_TOOL_BIN_DIR": "bin", "PT2BUGS_HOME": "home", "PWD": "."}
+    return {**os.environ, **{name: str((folder / place).resolve()) for name, place in places.items()}}
+
+
+def shell(command: str, environ: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-c", command], cwd=environ["PWD"], env=environ, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_tutorial_installs_it_as_a_tool(tool: dict[str, str]) -> None:
+    install, once = lines_of_the_tutorial()
+    assert (install.split()[:3], once.split()[0]) == (["uv", "tool", "install"], "uvx")
+    done = shell(install, tool)
+    assert done.returncode == 0, done.stderr
+    for command in (f"$UV_TOOL_BIN_DIR/{once[once.index('pt2bugs compare') :]}", once):
+        done = shell(command, tool)
+        assert done.returncode == 1, done.stderr
+        assert "torch 2.9.1 -> 2.13.0" in done.stdout
+    done = shell("$UV_TOOL_BIN_DIR/pt2bugs run pytorch_163640 --torch 2.13.0", tool)
+    assert done.returncode == 2
+    assert "uv tool install --force 'pt2bugs[run] @ file:///" in done.stderr, "no index has the name"

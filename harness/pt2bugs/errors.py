@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shlex
+import sys
 from pathlib import Path
 
 
@@ -21,6 +23,25 @@ class NothingSelected(Pt2bugsError):
     """The selection is empty; the message says which filter emptied it. Exit code 3."""
 
 
+def _installer() -> str:
+    """Return the beginning of a command that installs into this environment: tools of uv and pipx have no pip."""
+    environment = Path(sys.prefix)
+    if (environment / "uv-receipt.toml").is_file():
+        return "uv tool install --force"
+    return "pipx install --force" if (environment / "pipx_metadata.json").is_file() else "pip install"
+
+
+def _origin() -> str:
+    """Return where pt2bugs was installed from, as a requirement has it; empty where an index has the name."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        direct = distribution("pt2bugs").read_text("direct_url.json")  # PEP 610
+    except PackageNotFoundError:
+        return ""
+    return f" @ {json.loads(direct)['url']}" if direct else ""
+
+
 def install_command(extra: str) -> str:
     """Return the command that adds what an extra brings, for this kind of installation: a clone, or a wheel.
 
@@ -29,6 +50,6 @@ def install_command(extra: str) -> str:
     """
     clone = Path(__file__).resolve().parent.parent.parent
     if not (clone / "pyproject.toml").is_file():
-        return f"pip install 'pt2bugs[{extra}]'"
+        return f"{_installer()} {shlex.quote(f'pt2bugs[{extra}]{_origin()}')}"
     place = "." if Path.cwd() == clone else str(clone)
     return f"pip install -e {shlex.quote(f'{place}[{extra}]')}"

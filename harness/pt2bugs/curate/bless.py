@@ -124,7 +124,10 @@ _NUMBER = re.compile(r"(?<!\bfloat)(?<!\bbfloat)(?<!\bint)(?<!\buint)(?<!\bcompl
 
 
 def _pattern(seen: Observation) -> str:
-    """Return a regular expression for the line of the message that tells most; numbers are left open."""
+    """Return a regular expression for the line of the message that tells most.
+
+    The numbers of an exception are left open. Those of a wrong result are what tells it from another.
+    """
     if seen.outcome in (Outcome.CRASH, Outcome.TIMEOUT, Outcome.OOM):
         return ""
     if told := _difference(seen.message):
@@ -134,8 +137,10 @@ def _pattern(seen: Observation) -> str:
     if not lines:
         return r"^\s*($|You can suppress|Set TORCH)"
     told = next((line for line in lines if re.search(r"\w(Error|Exception): .", line)), lines[0])
-    told = re.sub(r"^(.*?\b\w+(Error|Exception): )+(?=.)", "", told)[:90].strip()
-    return _NUMBER.sub(r"\\d+", re.escape(told)).replace(r"\ ", " ")
+    told = re.sub(r"^(.*?\b\w+(Error|Exception): )+(?=.)", "", told)
+    if seen.outcome is Outcome.WRONG:
+        return _short_floats(re.escape(told[:200].strip()))
+    return _NUMBER.sub(r"\\d+", re.escape(told[:90].strip())).replace(r"\ ", " ")
 
 
 _COUNTED = re.compile(r"(Mismatched elements: \d+ / \d+) \([\d.]+%\)\n(Greatest absolute difference: \S+) ")
@@ -151,8 +156,12 @@ def _difference(message: str) -> str:
         told = re.escape(match[0])
     else:
         return ""
-    # The last digits of a float depend on the machine.
-    return re.sub(r"(\\\.\d{4})\d+", r"\1\\d*", told).replace(r"\ ", " ")
+    return _short_floats(told)
+
+
+def _short_floats(pattern: str) -> str:
+    """Return a pattern that leaves the last digits of floats open, which depend on the machine."""
+    return re.sub(r"(\\\.\d{4})\d+", r"\1\\d*", pattern).replace(r"\ ", " ")
 
 
 def entries_of(case: Case, records: Iterable[Record]) -> list[Entry]:

@@ -7,7 +7,8 @@ nothing can read.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,12 +75,17 @@ class NewHeader:
         top = tomlkit.document()
         top["requires-python"] = REQUIRES_PYTHON
         top["dependencies"] = [f"torch=={self.torch}" if self.torch else "torch", *COMPANIONS]
-        table = _key_lines(self.settings)
-        for key, hint in self.hints.items():
-            table[key].comment(f"{PLACEHOLDER}: {hint}")
-        parts = [top.as_string(), f"[tool.pt2bugs]\n{table.as_string()}"]
+        lines = [line for text in _key_lines(self.settings).as_string().splitlines() for line in self._with_hint(text)]
+        parts = [top.as_string(), "\n".join(["[tool.pt2bugs]", *lines, ""])]
         parts += [f"{ENTRY}\n{_key_lines(entry).as_string()}" for entry in self.entries]
         return "\n".join([OPENING, *_commented("\n".join(parts)), CLOSING])
+
+    def _with_hint(self, line: str) -> Iterator[str]:
+        """Yield the line of a key with its hint, which goes on in lines below."""
+        hint = self.hints.get(line.partition(" = ")[0])
+        first, *others = textwrap.wrap(f"{PLACEHOLDER}: {hint}", 90, break_on_hyphens=False) if hint else [""]
+        yield f"{line} # {first}" if first else line
+        yield from (f"# {words}" for words in others)
 
 
 def _key_lines(table: Mapping[str, Any]) -> tomlkit.TOMLDocument:

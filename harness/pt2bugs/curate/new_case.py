@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import black
 from pt2bugs.case.header import decode, find_block, read_regular
 from pt2bugs.case.vocabulary import COMPONENTS, SYMPTOMS
 from pt2bugs.curate.case_text import NewHeader, case_text, pinned_release
@@ -22,6 +23,8 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+LINE_LENGTH = 120
+"""Of the programs of the corpus."""
 _ID = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
 _ISSUE = re.compile(
     r"https://github\.com/(?P<owner>[\w.-]+)/(?P<repo>[\w.-]+)/(?:issues|pull)/(?P<number>\d+)/?(?:#.*)?"
@@ -152,7 +155,8 @@ def new_case_text(name: Name, script: Script, settings: Mapping[str, str], torch
     if check is None:
         return case_text(header, (), script.program)
     function = f"test_{name.id}" if not name.id.startswith("pytorch_") else "test_issue"
-    return case_text(header, _doc(check, name), check.program(function))
+    program = black.format_str(check.program(function), mode=black.Mode(line_length=LINE_LENGTH))
+    return case_text(header, _doc(check, name), program)
 
 
 def _doc(check: CheckSource, name: Name) -> list[str]:

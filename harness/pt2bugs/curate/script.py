@@ -13,13 +13,15 @@ import copy
 import io
 import re
 import symtable
+import sys
 import textwrap
 import tokenize
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TypeGuard
 
+from pt2bugs.curate.assertions import with_messages
 from pt2bugs.curate.placeholders import PLACEHOLDER
 from pt2bugs.errors import InputError
 
@@ -160,17 +162,6 @@ def _lines_inside_strings(text: str) -> set[int]:
     except (tokenize.TokenError, IndentationError):
         pass
     return inside
-
-
-def _double_quoted(source: str) -> str:
-    """Return statements with their strings in double quotes, as formatters write them, where that escapes nothing."""
-    lines = source.split("\n")
-    for token in reversed(list(tokenize.generate_tokens(io.StringIO(source).readline))):
-        (row, start), (end_row, end) = token.start, token.end
-        match = re.fullmatch(r"(\w*)'([^'\"\\\\]*)'", token.string) if token.type == tokenize.STRING else None
-        if match and row == end_row:
-            lines[row - 1] = f'{lines[row - 1][:start]}{match[1]}"{match[2]}"{lines[row - 1][end:]}'
-    return "\n".join(lines)
 
 
 def _text(node: ast.AST) -> str:
@@ -336,11 +327,15 @@ def _judged_check(source: str, tree: ast.Module) -> CheckSource:
     }
     if any("copy.deepcopy(" in line for line in lines):
         needed.add("import copy")
-    top = "\n\n\n".join([_import_text(needed), *(ast.unparse(definition) for definition in outside)])
+    definitions = [ast.unparse(definition) for definition in outside]
+    lines = _without_unused(lines, {*shared, *_names_in(definitions)})
+    taken = _names_in([*definitions, *lines])
+    lines = [line if line.startswith("#") else with_messages(line, taken) for line in lines]
+    top = "\n\n\n".join([_import_text(filter(None, (_used_part(line, taken) for line in needed))), *definitions])
     text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
     return CheckSource(
-        _double_quoted(top.strip("\n")),
-        _double_quoted(text),
+        top.strip("\n"),
+        text,
         tuple(shared),
         targets.parameters,
         ast.get_docstring(tree) or _first_comment(source),
@@ -348,6 +343,70 @@ def _judged_check(source: str, tree: ast.Module) -> CheckSource:
         targets.devices,
         targets.compiles,
     )
+
+
+_LOOKS_UP = frozenset({"eval", "exec", "globals", "locals", "vars"})
+"""Functions that read names which no text shows."""
+
+
+def _names_in(texts: Iterable[str]) -> set[str]:
+    """Return the names that statements read or write; of a comment, its words."""
+    names: set[str] = set()
+    for text in texts:
+        if text.startswith("#"):
+            names |= set(re.findall(r"\w+", text))
+        else:
+            names |= {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
+    return names
+
+
+def _without_unused(lines: Sequence[str], used: Set[str]) -> list[str]:
+    """Return the lines of a check without names that nothing reads; what they were bound to is still computed.
+
+    Args:
+        lines: a statement or a comment each.
+        used: the names that are used outside.
+    """
+    while True:
+        stored = [{name} if (name := _bound_name(line)) else set() for line in lines]
+        read = [_names_in([line]) - names for line, names in zip(lines, stored, strict=True)]
+        kept = set(used).union(*read)
+        if kept & _LOOKS_UP:
+            return list(lines)
+        new = [_value_of(line) if names - kept else line for line, names in zip(lines, stored, strict=True)]
+        if new == list(lines):
+            return new
+        lines = [line for line in new if line]
+
+
+def _bound_name(line: str) -> str:
+    """Return the name that an assignment binds and does not read; empty for another statement."""
+    body = ast.parse(line).body
+    if len(body) != 1 or not isinstance(body[0], ast.Assign) or len(body[0].targets) != 1:
+        return ""
+    (target,) = body[0].targets
+    return (
+        target.id if isinstance(target, ast.Name) and target.id not in _names_in([ast.unparse(body[0].value)]) else ""
+    )
+
+
+def _value_of(line: str) -> str:
+    """Return the right side of an assignment, as a statement; empty if it does nothing."""
+    (statement,) = ast.parse(line).body
+    assert isinstance(statement, ast.Assign)
+    return "" if isinstance(statement.value, (ast.Constant, ast.Name, ast.Lambda)) else ast.unparse(statement.value)
+
+
+def _used_part(line: str, used: Set[str]) -> str:
+    """Return an import with those of its names that are used; one of a package that may do more stays whole."""
+    (statement,) = ast.parse(line).body
+    assert isinstance(statement, (ast.Import, ast.ImportFrom))
+    package = (getattr(statement, "module", None) or statement.names[0].name).partition(".")[0]
+    if package not in (*sys.stdlib_module_names, "torch", "numpy") or package == "__future__" or used & _LOOKS_UP:
+        return line
+    names = {alias.asname or alias.name.partition(".")[0]: alias for alias in statement.names}
+    statement.names = [alias for name, alias in names.items() if name in (*used, "torch", "*")]
+    return ast.unparse(statement) if statement.names else ""
 
 
 def _import_text(lines: Iterable[str]) -> str:
