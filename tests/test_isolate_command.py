@@ -90,8 +90,10 @@ def test_what_broke_it(project: Project) -> None:
 
 
 def test_a_script_that_is_no_case(project: Project) -> None:
+    """It runs as `python FILE` does: with the modules beside it, and it may leave with status 0."""
     script = project.folder / "mine.py"
-    script.write_text(CHECK + "\n\ntest_row('cpu', 'inductor')\n")
+    (project.folder / "beside.py").write_text("DEVICE = 'cpu'\n")
+    script.write_text(f"import beside\n{CHECK}\n\ntest_row(beside.DEVICE, 'inductor')\nraise SystemExit(0)\n")
     status, stderr, answer = isolate(project, "mine.py", "--from", "2.90.0", "--to", "2.91.0")
     assert status == 0, stderr
     (told,) = answer["isolations"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -69,14 +68,13 @@ def run(options: Options) -> int:
     Args:
         options: of the command.
     """
-    with tempfile.TemporaryDirectory(prefix="pt2bugs-script-") as folder:
-        selected = select(options)
-        questions = plan(options, selected, Path(folder))
-        try:
-            measure(options, questions, selected)
-        finally:
-            # What is known when it is stopped is not lost.
-            render(options, query(questions))
+    selected = select(options)
+    questions = plan(options, selected)
+    try:
+        measure(options, questions, selected)
+    finally:
+        # What is known when it is stopped is not lost.
+        render(options, query(questions))
     return OK if all(question.result.is_isolated for question in questions) else UNEXPECTED
 
 
@@ -121,19 +119,18 @@ def _is_script(word: str) -> bool:
 # --- plan ----------------------------------------------------------------------------------------------
 
 
-def plan(options: Options, selected: Selected, folder: Path) -> list[Question]:
+def plan(options: Options, selected: Selected) -> list[Question]:
     """Return a question for each check: the two releases between which it changes.
 
     Args:
         options: of the command.
         selected: what was selected.
-        folder: takes the program that runs a script.
 
     Raises:
         InputError: the journal names no two releases, or those named are no pair.
     """
     if selected.scripts:
-        questions = [_of_script(options, word, folder) for word in selected.scripts]
+        questions = [_of_script(options, word) for word in selected.scripts]
     else:
         questions = _of_cases(options, selected.histories, selected.cases)
     if options.patch is not None and len(questions) != 1:
@@ -141,25 +138,13 @@ def plan(options: Options, selected: Selected, folder: Path) -> list[Question]:
     return questions
 
 
-def _of_script(options: Options, word: str, folder: Path) -> Question:
+def _of_script(options: Options, word: str) -> Question:
     """Return the question of a script: it runs as a whole, as `python FILE` does."""
     bad, good = _sides(options)
-    path = folder / f"{Path(word).stem}.py"
-    path.write_text(_PROGRAM.format(path=str(Path(word).resolve())))
+    path = Path(word).resolve()
     device, backend = (options.device or ("cpu",))[0], (options.backend or ("inductor",))[0]
-    result = Isolation(Path(word).stem, "script", device, backend, bad, good, _direction(options))
-    return Question(result, Check(path, "script", {}, device, backend, 600.0, None, compiles=False), None)
-
-
-_PROGRAM = """\
-import runpy
-import sys
-
-
-def script():
-    sys.argv[:] = [{path!r}]
-    runpy.run_path({path!r}, run_name="__main__")
-"""
+    result = Isolation(path.stem, "script", device, backend, bad, good, _direction(options))
+    return Question(result, Check(path, "", {}, device, backend, 600.0, None, compiles=False), None)
 
 
 def _direction(options: Options) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.engine.check import SoftTimeout, import_file, remember_originals, seed
+from pt2bugs.engine.counts import COUNTS
 from pt2bugs.engine.messages import CallRequest, CheckReport
 from pt2bugs.engine.observe import observe_exception, render, type_name
 
@@ -89,6 +90,24 @@ def observe_program(
     if seen.outcome is Outcome.TIMEOUT:
         seen.error_type, seen.message = "", f"still running after its timeout of {timeout_s:g} s"
     return seen, _from_the_program_on(failure, path)
+
+
+def observe_counted(
+    path: str, timeout_s: float, body: Callable[[], object]
+) -> tuple[Observation, BaseException | None]:
+    """Run a program as `observe_program` does, and note in the observation what the compiler did.
+
+    Args:
+        path: of its file.
+        timeout_s: after which it is interrupted.
+        body: runs it.
+    """
+    COUNTS.watch()
+    before = COUNTS.now()
+    seen, failure = observe_program(path, timeout_s, body)
+    with contextlib.suppress(RuntimeError):
+        seen.graphs, seen.breaks, seen.kernels, seen.fallbacks = COUNTS.now().since(before)
+    return seen, failure
 
 
 def _left_well(error: BaseException) -> bool:

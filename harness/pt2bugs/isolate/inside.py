@@ -17,8 +17,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import _lru_cache_wrapper
 from typing import Any, TypedDict
 
-from pt2bugs.engine.check import observe_check
+from pt2bugs.case.observation import Observation
+from pt2bugs.engine.check import observe_check, seed
 from pt2bugs.engine.observe import render
+from pt2bugs.engine.program import observe_counted, run_as_main
 
 _CONFIGURATIONS = {
     "_dynamo/config.py": "torch._dynamo.config",
@@ -46,7 +48,7 @@ class FileSwap(TypedDict):
 
 
 def run(request: Any) -> dict[str, Any]:
-    """Call the check that the request names, with functions swapped and calls traced if it says so.
+    """Call the check of a request, or run its file, with functions swapped and calls traced if it says so.
 
     Args:
         request: as for a check; `swap`, a list of `FileSwap`; `trace`, a file that takes a line for each code object
@@ -61,7 +63,7 @@ def run(request: Any) -> dict[str, Any]:
     folder = f"{os.path.dirname(torch.__file__)}/"  # noqa: PTH120
     unswapped = _swap(request["swap"], folder) if request["swap"] else []
     with traced(request["trace"], folder) if request["trace"] else contextlib.nullcontext():
-        seen, error = observe_check(request, _nothing)
+        seen, error = observe_check(request, _nothing) if request["check"] else _observe_script(request)
     return {
         "observation": seen.as_dict(),
         "text": render(error) if error is not None else "",
@@ -69,6 +71,13 @@ def run(request: Any) -> dict[str, Any]:
         "defaults": _defaults(),
         "unswapped": unswapped,
     }
+
+
+def _observe_script(request: Any) -> tuple[Observation, BaseException | None]:
+    """Run the file as a program, for what a check without a name stands."""
+    path = request["path"]
+    seed(request["device"], request["threads"])
+    return observe_counted(path, request["timeout_s"], lambda: run_as_main(path, ()))
 
 
 def _nothing() -> None:

@@ -33,7 +33,7 @@ _WORSE = {"breaks": 1, "fallbacks": 1, "skipped": 1, "compilations": 1, "operato
 
 @dataclass(frozen=True)
 class Check:
-    """The check that is run: of a case, or a script as a whole."""
+    """The check that is run: of a case, or without a name a script as a whole."""
 
     path: Path
     name: str

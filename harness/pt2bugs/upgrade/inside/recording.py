@@ -17,10 +17,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from pt2bugs.engine.check import seed
-from pt2bugs.engine.counts import COUNTS
 from pt2bugs.engine.messages import CallRequest, CheckReport
 from pt2bugs.engine.observe import in_one_line, render
-from pt2bugs.engine.program import kept_stdout, observe_program, run_as_main
+from pt2bugs.engine.program import kept_stdout, observe_counted, run_as_main
 from pt2bugs.isolate.inside import FileSwap, swapped, traced
 from pt2bugs.triage.inside.redirect import Entries, install
 from pt2bugs.upgrade.inside.comparison import Comparison
@@ -126,8 +125,6 @@ def run(request: RecordedRequest) -> RecordedReport:
 
 def _run(request: RecordedRequest, record: Record, folder: str, unswapped: list[tuple[str, int]]) -> RecordedReport:
     path = request["path"]
-    COUNTS.watch()
-    before = COUNTS.now()
     tracing = traced(request["trace"], folder) if request["trace"] else contextlib.nullcontext()
 
     def body() -> None:
@@ -135,9 +132,7 @@ def _run(request: RecordedRequest, record: Record, folder: str, unswapped: list[
             run_as_main(path, request["argv"])
 
     with kept_stdout() as printed:
-        seen, failure = observe_program(path, request["timeout_s"], body)
-    with contextlib.suppress(RuntimeError):
-        seen.graphs, seen.breaks, seen.kernels, seen.fallbacks = COUNTS.now().since(before)
+        seen, failure = observe_counted(path, request["timeout_s"], body)
     record.add("breaks", breaks=_breaks())
     with contextlib.suppress(Exception):
         import torch
