@@ -177,6 +177,14 @@ def test_what_memory_cannot_take_is_the_first_text(ask: Ask) -> None:
     assert texts[1].endswith("z.py: last: green"), texts
 
 
+def test_a_fix_with_a_name_that_is_not_there_is_no_proof(ask: Ask) -> None:
+    """The check does not get to `rest`; another program would, and end in a NameError."""
+    fixed = "def rest(row):\n    return row\n\n\ndef clamp(row):\n    return -99 if row < 0 else rest(row)"
+    result = ask(new(("def clamp(row):\n    return row", fixed)))
+    assert (names(result), result.evidence) == (["clamp"], "patch")
+    assert result.reason == "it uses names that torch 2.90.0 lacks: lowering.py: rest"
+
+
 def test_the_halves_of_a_fix_in_two_files(ask: Ask) -> None:
     """Each half fails or does nothing alone, and what runs between them does not run on the older binary."""
     text = "from .a import first\nfrom .b import second\nfrom .c import third\n" + OLD

@@ -6,7 +6,7 @@ import ast
 from pathlib import Path
 
 import pytest
-from pt2bugs.isolate.units import PatchError, Unit, Wheels
+from pt2bugs.isolate.units import PatchError, Unit, Wheels, lacking_names
 
 BAD = '''\
 """Old."""
@@ -251,3 +251,25 @@ def test_where_units_stand_in_a_mixture(wheels: Wheels) -> None:
     assert {unit.qualname for unit in mixture.lines} == set(begins)
     for unit, line in mixture.lines.items():
         assert lines[line - 1].startswith(begins[unit.qualname]), (unit, line)
+
+
+@pytest.mark.parametrize(
+    ("text", "lacking"),
+    [
+        ("def f(x):\n    return helper(x)\n", {"helper"}),
+        ("def f(x):\n    return len(x), __name__\n", set()),
+        ("from a import helper as h\n\ndef f(x):\n    return h(x)\n", set()),
+        ("from a import *\n\ndef f(x):\n    return helper(x)\n", set()),
+        ("def f(x):\n    global made\n    made = x\n\ndef g():\n    return made\n", set()),
+        ("class C:\n    def f(self):\n        return [helper for _ in self]\n", {"helper"}),
+        ("if True:\n    import helper\n\ndef f():\n    return helper, C\n\nclass C:\n    pass\n", set()),
+    ],
+)
+def test_names_that_a_module_lacks(text: str, lacking: set[str]) -> None:
+    assert lacking_names(text) == lacking
+
+
+def test_names_that_selected_units_lack(wheels: Wheels) -> None:
+    changed = units(wheels)["changed"]
+    assert wheels.lacking({changed: None}) == ["m.py: helper"]
+    assert wheels.lacking(dict.fromkeys(wheels.with_needs([changed], ["m.py"]))) == []

@@ -8,8 +8,10 @@ for the fix; the mirrored selection, put into the good release's text, takes it 
 from __future__ import annotations
 
 import ast
+import builtins
 import difflib
 import re
+import symtable
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -341,6 +343,39 @@ def _differences(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[
             yield i1, i2, j1, j2
 
 
+def lacking_names(text: str) -> frozenset[str]:
+    """Return the global names that functions and classes of a module use, and that nothing in it binds.
+
+    Args:
+        text: of the module. One that imports everything of another (``*``) lacks nothing that could be told.
+
+    Raises:
+        PatchError: Python cannot parse it.
+    """
+    try:
+        table = symtable.symtable(text, "module", "exec")
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        raise PatchError(str(error)) from None
+    imports = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+    if any(alias.name == "*" for node in imports for alias in node.names):
+        return frozenset()
+    bound = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
+    bound |= {symbol.get_name() for symbol in table.get_symbols() if symbol.is_namespace()} | _GIVEN
+    used = set[str]()
+    todo = list(table.get_children())
+    while todo:
+        scope = todo.pop()
+        todo += scope.get_children()
+        for symbol in scope.get_symbols():
+            if symbol.is_global():
+                (bound if symbol.is_assigned() else used).add(symbol.get_name())
+    return frozenset(used - bound)
+
+
+_GIVEN = {*dir(builtins), "__annotations__", "__doc__", "__file__", "__name__", "__package__", "__path__", "__spec__"}
+
+
 @dataclass(frozen=True)
 class Mixture:
     """A text mixed of both releases, and the first line of each unit in it; of those that were removed none."""
@@ -514,6 +549,22 @@ class Wheels:
             pair = self.pair(file)
             texts[file] = pair.mixed(selection).checked if pair else (self.good / file).read_text(encoding="utf-8")
         return texts
+
+    def lacking(self, selection: Selection) -> list[str]:
+        """Return the names that the selected units use and their files do not have, as ``FILE: NAME``.
+
+        Args:
+            selection: units of any files.
+
+        Raises:
+            PatchError: they give no text that can be parsed.
+        """
+        lacking = []
+        for file, text in self.mixed(selection).items():
+            pair = self.pair(file)
+            before = lacking_names(pair.bad.text) if pair else frozenset[str]()
+            lacking += [f"{file}: {name}" for name in sorted(lacking_names(text) - before) if file.endswith(".py")]
+        return lacking
 
     def with_needs(self, units: Iterable[Unit], files: Iterable[str]) -> frozenset[Unit]:
         """Return the units together with those that their new text refers to and the bad release lacks.
