@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import io
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
 from pt2bugs.cli import main
-from pt2bugs.commands.console import on_a_terminal
+from pt2bugs.commands.console import on_a_terminal, say
 from seeded import write_case, write_journal
 
 ISSUE = "https://github.com/pytorch/pytorch/issues/22"
@@ -77,6 +77,16 @@ def paged_lines(terminal: Terminal, count: int) -> None:
     with redirect_stdout(terminal), on_a_terminal(paged=True):
         for number in range(count):
             print("line", number)
+
+
+@pytest.mark.parametrize("blanks", ["", "  "])
+def test_a_message_wraps_but_a_command_that_comes_next_does_not(terminal: Terminal, blanks: str) -> None:
+    with redirect_stderr(terminal):
+        say(f"{blanks}{'word ' * 30}")
+        say("next: pt2bugs run " + "pytorch_1 " * 10)
+    lines = terminal.getvalue().splitlines()
+    assert [len(line) <= 80 for line in lines] == [True, True, False]
+    assert lines[1].startswith(f"{blanks}  word")
 
 
 def test_what_fits_the_screen_is_not_paged(terminal: Terminal) -> None:

@@ -34,7 +34,7 @@ from pt2bugs.case.cells import Cell, cells_of
 from pt2bugs.case.model import MAX_TIMEOUT_S, Case
 from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.commands import OK, UNEXPECTED
-from pt2bugs.commands.console import print_json, say, warn
+from pt2bugs.commands.console import fit, print_json, say, warn
 from pt2bugs.commands.cost import render_cost
 from pt2bugs.commands.machines import machines
 from pt2bugs.commands.options import (
@@ -433,7 +433,7 @@ def render_all(options: Options) -> int:
     print(f"{'backend':{width}}  {'torch':8}{'  '.join(heads)}")
     for row in rows:
         columns = "  ".join(f"{row[head]:{len(head)}}" for head in heads) if "cells" in row else f"-  {row['about']}"
-        print(f"{row['backend']:{width}}  {row['torch']:8}{columns}")
+        print(fit(f"{row['backend']:{width}}  {row['torch']:8}{columns}", width + 2))
     return OK
 
 

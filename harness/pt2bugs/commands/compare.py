@@ -346,7 +346,7 @@ def render(options: Options, comparisons: Sequence[Comparison], *, failed: bool)
     else:
         print("\n\n".join("\n".join(_text(comparison, options)) for comparison in comparisons))
     _tell_accepted(options, comparisons)
-    say(fit(f"{len(comparisons[0].differences)} checks ({COUNTED})"))
+    say(f"{len(comparisons[0].differences)} checks ({COUNTED})")
     for comparison in comparisons:
         say(f"{comparison.title}: {comparison.counts}")
         if comparison.is_unanswered:

@@ -28,6 +28,10 @@ def say(text: str) -> None:
         text: a line; what of it came from outside cannot steer the terminal.
     """
     text = _STEERING.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+    # A command that comes next is there to be copied.
+    if sys.stderr.isatty() and not text.startswith(("next: ", "then: ")):
+        lines = text.split("\n")
+        text = "\n".join(_wrapped(line, len(line) - len(line.lstrip()) + 2) for line in lines)
     print(_coloured(text) if _has_colours(sys.stderr) else text, file=sys.stderr, flush=True)
 
 
@@ -62,8 +66,10 @@ def fit(text: str, indent: int = 2) -> str:
         text: may begin with blanks.
         indent: of the lines that follow the first.
     """
-    if not sys.stdout.isatty():
-        return text
+    return _wrapped(text, indent) if sys.stdout.isatty() else text
+
+
+def _wrapped(text: str, indent: int) -> str:
     width = max(20, shutil.get_terminal_size().columns)
     return textwrap.fill(text, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
 

@@ -138,8 +138,8 @@ def _print(recognized: Recognized, known: KnownBugs, torch: str, number: str) ->
             f"fixed in {told['fixed']}" if told["fixed"] else "",
             told["fix"] and f"by {told['fix']}",
         ]
-        print(f"    {match.case.issue}" + "".join(f", {part}" for part in where if part))
-        print(f"    {told['advice']}")
+        print(fit(f"    {match.case.issue}" + "".join(f", {part}" for part in where if part), 6))
+        print(fit(f"    {told['advice']}", 6))
         print(f"    {told['reproduce']}")
     if not recognized.matches:
         print("  no known bug")

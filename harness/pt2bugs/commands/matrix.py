@@ -112,11 +112,14 @@ def render(options: Options, selected: SelectedResults, table: pd.DataFrame) -> 
         return OK
     legend = ", ".join(f"{style.letter} {name}" for name, style in STYLES.items() if name not in ("", "xfail"))
     say(f"{legend}; documented bug: {', '.join(f'{letter} {word}' for word, letter in OUTCOME_LETTERS.items())}")
+    shown = _shown(releases, options) if is_terminal() else releases[::-1]
     if is_terminal():
-        _print_tables(table, _shown(releases, options))
+        _print_tables(table, shown)
     else:
-        _print_plain(table, releases[::-1])
-    _tell_builds(builds_of(selected.lines))
+        _print_plain(table, shown)
+    builds = builds_of(selected.lines)
+    is_by_release = options.axis == "release"
+    _tell_builds({release: builds[release] for release in builds if release in shown or not is_by_release})
     return OK
 
 

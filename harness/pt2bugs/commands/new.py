@@ -10,7 +10,7 @@ from pt2bugs.case.corpus import corpus_roots, load_cases
 from pt2bugs.case.model import CaseError
 from pt2bugs.case.vocabulary import COMPONENTS, SYMPTOMS
 from pt2bugs.commands import OK
-from pt2bugs.commands.console import fit, say
+from pt2bugs.commands.console import say
 from pt2bugs.commands.options import option
 from pt2bugs.curate.duplicates import Neighbour, nearest
 from pt2bugs.curate.new_case import empty_script, name_of, new_case_text, read_script
@@ -110,7 +110,7 @@ def render(new: NewCase) -> int:
     for neighbour in new.neighbours:
         case, shared = neighbour.case, ", ".join(neighbour.shared[:3])
         why = f"{case.component}, {case.symptom}" + (f"; {shared}" if shared else "")
-        say(fit(f"  {case.id}  {case.title} ({why})", 4))
+        say(f"  {case.id}  {case.title} ({why})")
     placeholders = placeholders_in(new.text)
     for placeholder in placeholders:
         say(f"{new.path}:{placeholder.line}: {placeholder.text}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pt2bugs.case.vocabulary import COUNTED
 from pt2bugs.commands import OK
-from pt2bugs.commands.console import fit, print_json, say, warn
+from pt2bugs.commands.console import print_json, say, warn
 from pt2bugs.commands.options import MatrixOptions, count, option
 from pt2bugs.commands.selection import (
     MatrixPlan,
@@ -127,11 +127,9 @@ def render(options: Options, planned: Planned, shards: Sequence[OwedShard]) -> i
     cells = sum(len(part.cells) for part in planned.work)
     to_run = sum(shard.cells for shard in shards)
     say(
-        fit(
-            f"{cells} cells in {len(planned.work)} environments, divided into {options.shards} shards "
-            f"({planned.division.digest}): "
-            f"{cells - to_run} answered by the journal, {to_run} to run in {len(shards)} shards ({COUNTED})"
-        )
+        f"{cells} cells in {len(planned.work)} environments, divided into {options.shards} shards "
+        f"({planned.division.digest}): "
+        f"{cells - to_run} answered by the journal, {to_run} to run in {len(shards)} shards ({COUNTED})"
     )
     return OK
 

@@ -149,10 +149,8 @@ def plan(options: Options) -> Planned:
     planned = Planned(matrix, meant, work, results, newest)
     to_run = sum(len(part.cells) for part in work)
     say(
-        fit(
-            f"{planned.cells} cells in {len(meant)} environments: {planned.cells - to_run} answered by the journal, "
-            f"{to_run} to run ({COUNTED})"
-        )
+        f"{planned.cells} cells in {len(meant)} environments: {planned.cells - to_run} answered by the journal, "
+        f"{to_run} to run ({COUNTED})"
     )
     return planned
 
