@@ -27,6 +27,12 @@ COLOURS = ("#b3261e", "#1f5fbf", "#5f6368")
 WIDTH, HEIGHT, LEFT, TOP, FLOOR = 760, 320, 46, 14, 270
 
 
+def counted(folder: Path) -> pd.DataFrame:
+    """The rows of the data set that are of kind `bug`: limitations and what is missing or meant have no life."""
+    bugs = pd.read_parquet(folder / "bugs.parquet")
+    return bugs[bugs.kind == "bug"]
+
+
 def lives_of(bugs: pd.DataFrame) -> pd.DataFrame:
     """The Kaplan-Meier curve of some bugs: days, whether the bug ended then, and the share that is alive after it."""
     seen = bugs[bugs.first_failing_on.notna() & bugs.last_failing_on.notna()]
@@ -97,7 +103,7 @@ def where_fixes_sit(folder: Path) -> tuple[Counter[str], Counter[str]]:
 
 def page(folder: Path) -> str:
     """The page."""
-    bugs = pd.read_parquet(folder / "bugs.parquet")
+    bugs = counted(folder)
     seen = bugs[bugs.first_failing_on.notna()]
     total, older = len(bugs), int(seen.left_censored.sum())
     silent = lives_of(bugs[(bugs.component == "inductor") & (bugs.symptom == "wrong-result")])
@@ -109,12 +115,13 @@ def page(folder: Path) -> str:
     return f"""# How long bugs live, and where their fixes sit
 
 From the [data set](../reference/dataset.md) alone, by pandas: `python docs/make_figures.py` writes this page and its
-picture. {len(seen)} of its {total} bugs were seen by a measurement of a released torch. A life begins with the first
-release that shows the bug and ends with the first that does not; the days are those on which these were published.
+picture. {len(seen)} of its {total} bugs (of kind `bug`) were seen by a measurement of a released torch. A life begins
+with the first release that shows the bug and ends with the first that does not; the days are those on which these were
+published.
 
 - A bug that the newest release has lives on: it counts until the last release that shows it, and is no end.
-- {older} were there in the first release that can say. Their lives are longer than what is counted, so the figures
-  are lower bounds.
+- {older} were there in the first release that can say: their lives are left-censored, longer than what is counted, and
+  the figures are lower bounds. An older release may lack the API, or fail in another way before the bug is reached.
 - The corpus is what was reported and could be made to run, not a sample of all bugs. Newer releases have had less time.
 
 ## Lives
@@ -126,7 +133,7 @@ Half of the silent wrong results of Inductor are gone after **{quantile(silent, 
 
 {lives_table(bugs, seen)}
 
-The shares are Kaplan-Meier's; lifelines gave the same days for four rows that were compared. A dash: fewer are
+The shares are Kaplan-Meier's; lifelines gave the same days for five rows that were compared. A dash: fewer are
 gone yet.
 
 ## Kinds over the years
@@ -156,9 +163,15 @@ def lives_table(bugs: pd.DataFrame, seen: pd.DataFrame) -> str:
     parts |= {name: seen[seen.component == name] for name in sizes[sizes >= 10].index}
     curves = {name: lives_of(some) for name, some in parts.items()}
     return table(
-        ("bugs", "seen", "fixed", "a quarter is gone after (days)", "half", "three quarters"),
+        ("bugs", "seen", "left-censored", "fixed", "a quarter is gone after (days)", "half", "three quarters"),
         (
-            (name, len(curve), int(curve.ended.sum()), *(quantile(curve, share) for share in (0.75, 0.5, 0.25)))
+            (
+                name,
+                len(curve),
+                int(parts[name].left_censored.fillna(value=False).sum()),
+                int(curve.ended.sum()),
+                *(quantile(curve, share) for share in (0.75, 0.5, 0.25)),
+            )
             for name, curve in curves.items()
         ),
     )
@@ -184,7 +197,7 @@ def write() -> None:
         with contextlib.redirect_stderr(io.StringIO()):
             assert main(["dataset", "-o", str(folder)]) == 0
         PAGE.write_text(page(folder), encoding="utf-8")
-        bugs = pd.read_parquet(folder / "bugs.parquet")
+        bugs = counted(folder)
         curves = {name: lives_of(bugs[bugs.symptom.isin(symptoms)]) for name, symptoms in GROUPS.items()}
         PICTURE.write_text(picture(curves), encoding="utf-8")
 

@@ -13,7 +13,7 @@ from pt2bugs.case.corpus import load_cases
 from pt2bugs.report.corpus import Census, cases_by_area, corpus_page, known_areas
 from pt2bugs.results.folder import Results
 from pt2bugs.results.history import History, Life
-from seeded import write_case, write_journal
+from seeded import BLOCKED, BUG, write_case, write_journal
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -93,6 +93,8 @@ def test_the_census(tmp_path: Path) -> None:
     assert [case.id for case in census.gpu_cases] == ["pytorch_6"]
     assert [case.id for case in census.also_cuda] == ["pytorch_3"]
     assert [case.id for case in census.unseen] == ["pytorch_7"]
+    assert [case.id for case in census.waiting] == ["pytorch_6"]
+    assert len(census.counted) == 7
     assert set(census.measured_devices) == {"cpu"}
     assert census.cells_by_release[0] == ("2.8.0", 7, 0)
     lives = census.lives
@@ -100,6 +102,30 @@ def test_the_census(tmp_path: Path) -> None:
         "seen": 5, "open": 1, "gone": 4, "from_first": 2, "came": 3, "came_back": 1,
     }  # fmt: skip
     assert lives["spans"] == [(1, 1), (2, 3)]
+
+
+def test_what_is_no_bug_is_counted_beside(tmp_path: Path) -> None:
+    """A limitation that was seen failing is a case, and no bug; a guard is of no kind."""
+    seen = {"upstream": "open", "upstream_seen": "2026-11-20"}
+    guard: dict[str, Any] = {"guard": True, "bugs": []}
+    for number, settings in enumerate(({}, seen, {"kind": "limitation", **seen}, guard)):
+        path = write_case(tmp_path, f"pytorch_{number}", **settings)
+        write_journal(tmp_path, path, {"2.9.1": "." if settings is guard else "B"})
+    census = Census(load_cases([tmp_path / "cases"]), rows_of(tmp_path))
+    assert census.distinct_bugs == 2
+    assert census.kinds == [("bug", 2, 2, [1, 0]), ("limitation", 1, 1, [1, 0])]
+
+
+def test_why_a_life_is_left_censored(tmp_path: Path) -> None:
+    """The oldest release has it, an older one fails in another way, or has no such API; one that came later is not."""
+    for number, letters in enumerate(("BB", "bB", "sB", ".B")):
+        path = write_case(tmp_path, f"pytorch_{number}", bugs=[BLOCKED, BUG])
+        write_journal(tmp_path, path, dict(zip(("2.2.0", "2.9.1"), letters, strict=True)))
+    path = tmp_path / "cases" / "dynamo" / "pytorch_0.py"
+    path.write_text(path.read_text().replace('"<2.3"', '"<2.1"'))
+    lives = Census(load_cases([tmp_path / "cases"]), rows_of(tmp_path)).lives
+    assert lives["censored"] == {"oldest": 1, "hidden": 1, "absent": 1}
+    assert lives["from_first"] == 3
 
 
 @pytest.mark.parametrize(

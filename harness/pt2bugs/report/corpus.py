@@ -18,10 +18,11 @@ from pt2bugs.case.corpus import roots_of
 from pt2bugs.case.header import decode, find_block
 from pt2bugs.case.model import Case
 from pt2bugs.case.private import private_components
-from pt2bugs.case.vocabulary import COMPONENTS, SYMPTOMS, Verdict
+from pt2bugs.case.vocabulary import COMPONENTS, KINDS, SYMPTOMS, UPSTREAM, Outcome, Verdict
 from pt2bugs.report.markdown import escape, link
 from pt2bugs.report.trends import Trends
 from pt2bugs.results.history import History, Life, State, in_version_order
+from pt2bugs.results.line import version_key
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -56,11 +57,12 @@ def corpus_page(cases: Sequence[Case], rows: Sequence[History], roots: Iterable[
         loader=jinja2.PackageLoader("pt2bugs.report"), trim_blocks=True, lstrip_blocks=True, autoescape=False
     )
     environment.filters["escape_markdown"] = escape
-    counts = Counter((case.component, case.symptom) for case in cases)
+    counts = Counter((case.component, case.symptom) for case in census.counted)
+    waiting = {area.name: len(of_area) for area, of_area in cases_by_area(census.waiting)}
     return environment.get_template("corpus.md.j2").render(
         rows=lives,
         cases=cases,
-        components=[name for name in components if any(case.component == name for case in cases)],
+        components=[name for name in components if any(case.component == name for case in census.counted)],
         symptoms=SYMPTOMS,
         counts=counts,
         census=census,
@@ -69,9 +71,9 @@ def corpus_page(cases: Sequence[Case], rows: Sequence[History], roots: Iterable[
                 area,
                 len(of_area),
                 sum(case.id in census.seen_failing for case in of_area),
-                sum(case in census.gpu_cases for case in of_area),
+                waiting[area.name],
             )
-            for area, of_area in cases_by_area(cases)
+            for area, of_area in cases_by_area(census.counted)
         ],
         enough=ENOUGH,
         about=_about(roots),
@@ -127,9 +129,17 @@ class Census:
         return [(release, answers[release], skips[release]) for release in self.releases]
 
     @cached_property
-    def cpu_cells(self) -> int:
-        """The number of cells that each release has on the CPU."""
-        return sum(1 for case in self.cases for cell in cells_of(case, ("cpu",)) if cell.device == "cpu")
+    def cpu_cells(self) -> tuple[int, int]:
+        """The number of cells that each release has on the CPU, and that of those that need an extra's packages."""
+        extras = [bool(case.extra) for case in self.cases for cell in cells_of(case, ("cpu",)) if cell.device == "cpu"]
+        return extras.count(False), extras.count(True)
+
+    @cached_property
+    def machines(self) -> list[tuple[str, list[tuple[str, int]]]]:
+        """Of each fact that differs between the lines of the CPU: its values, the most frequent first."""
+        records = [f.record for row in self.rows if row.cell.device == "cpu" for f in row.findings.values()]
+        facts = ("device_name", "cpu_capability", "python", "harness")
+        return [(fact, Counter(str(r.get(fact) or "not said") for r in records).most_common()) for fact in facts]
 
     @cached_property
     def guards(self) -> list[Case]:
@@ -140,6 +150,33 @@ class Census:
     def gpu_cases(self) -> list[Case]:
         """Cases that make no sense on the CPU."""
         return [case for case in self.cases if "cpu" not in case.devices]
+
+    @cached_property
+    def waiting(self) -> list[Case]:
+        """Cases for accelerators alone that no accelerator has measured yet."""
+        measured = {id_ for ids in self.measured_devices.values() for id_ in ids}
+        return [case for case in self.gpu_cases if case.id not in measured]
+
+    @cached_property
+    def counted(self) -> list[Case]:
+        """The cases that the numbers are of: all but those that wait for an accelerator."""
+        waiting = {case.id for case in self.waiting}
+        return [case for case in self.cases if case.id not in waiting]
+
+    @cached_property
+    def kinds(self) -> list[tuple[str, int, int, list[int]]]:
+        """Of each kind, guards aside: the cases, those seen failing, and those whose issue has each state upstream."""
+        groups = {kind: [case for case in self.counted if case.kind == kind and not case.guard] for kind in KINDS}
+        return [
+            (
+                kind,
+                len(group),
+                sum(case.id in self.seen_failing for case in group),
+                [sum(case.upstream == state for case in group) for state in UPSTREAM],
+            )
+            for kind, group in groups.items()
+            if group
+        ]
 
     @cached_property
     def also_cuda(self) -> list[Case]:
@@ -162,9 +199,9 @@ class Census:
 
     @cached_property
     def distinct_bugs(self) -> int:
-        """Bugs seen failing: cases that name each other as `same-fix` are one."""
+        """Bugs of kind `bug` seen failing: cases that name each other as `same-fix` are one."""
         roots = roots_of(self.cases)
-        return len({roots[id_] for id_ in self.seen_failing})
+        return len({roots[case.id] for case in self.cases if case.kind == "bug" and case.id in self.seen_failing})
 
     @cached_property
     def same_fixes(self) -> list[Case]:
@@ -176,6 +213,11 @@ class Census:
         """Cases for the CPU that are no guards and were not seen failing yet."""
         left = (case for case in self.cases if not case.guard and "cpu" in case.devices)
         return [case for case in left if case.id not in self.seen_failing]
+
+    @cached_property
+    def without_fix(self) -> list[Case]:
+        """Cases that were seen failing, do not fail any more, and name no fix."""
+        return [life.case for life in self.trends.ended if not life.case.fix]
 
     @cached_property
     def outcomes(self) -> list[tuple[str, int]]:
@@ -200,12 +242,29 @@ class Census:
             "open": len(lives) - len(gone),
             "gone": len(gone),
             "from_first": sum(not life.introduced for life in lives),
+            "censored": Counter(self._why_censored(life) for life in lives if not life.introduced),
             "came": sum(bool(life.introduced) for life in lives),
             "came_back": sum(len(life.introduced) > 1 or len(life.fixed) > 1 for life in lives),
             "median": f"{statistics.median(spans):g}" if spans else "",
             "spans": sorted(Counter(spans).items()),
             "first": first,
         }
+
+    def _why_censored(self, life: Life) -> str:
+        """Return why no release before the first one that shows a bug can say whether it has it, too.
+
+        ``hidden``: another failure keeps a check from its bug there. ``absent``: an API that it needs does not exist
+        there. ``oldest``: there is no older release.
+        """
+        first = version_key(life.open_in[0])
+        before = [
+            finding.record["outcome"]
+            for row in self.rows
+            if row.cell.case.id == life.case.id
+            for release, finding in row.findings.items()
+            if version_key(release) < first and finding.verdict == Verdict.SKIP
+        ]
+        return "hidden" if set(before) - {Outcome.SKIP} else "absent" if before else "oldest"
 
 
 def _minor(release: str) -> str:
