@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/121966"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # same-fix = "pytorch_113263"
 # title = "Checkpointing a compiled function with dropout recomputes while AOTAutograd traces it"
 # component = "aotautograd"

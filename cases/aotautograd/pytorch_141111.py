@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/141111"
 # fix = "https://github.com/pytorch/pytorch/pull/141131"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "autograd.Function whose backward writes into its incoming gradient is refused"
 # component = "aotautograd"
 # symptom = "backend-failure"

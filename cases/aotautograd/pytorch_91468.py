@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/91468"
 # fix = "https://github.com/pytorch/pytorch/pull/146214"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "retain_grad on an intermediate that is returned keeps no gradient"
 # component = "aotautograd"
 # symptom = "wrong-result"

@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/172073"
 # fix = "https://github.com/pytorch/pytorch/pull/172181"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "Adding a 0-dim complex tensor to itself fails"
 # component = "decomposition"
 # symptom = "backend-failure"

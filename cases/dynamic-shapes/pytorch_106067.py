@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/106067"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "The size of a tensor that is never used makes the function recompile"
 # component = "dynamic-shapes"
 # symptom = "recompilation"

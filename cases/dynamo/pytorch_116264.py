@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/116264"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "Instances of a dataclass made while tracing cannot be compared"
 # component = "dynamo"
 # symptom = "graph-break"

@@ -5,9 +5,12 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/117556"
 # fix = "https://github.com/pytorch/pytorch/pull/118678"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "callable() of an object of a user's class is a graph break"
 # component = "dynamo"
 # symptom = "graph-break"
+# kind = "missing-feature"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
 #

@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/119059"
 # fix = "https://github.com/pytorch/pytorch/pull/123700"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "ctx.needs_input_grad is not available while an autograd.Function's backward is traced"
 # component = "dynamo"
 # symptom = "graph-break"

@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/120387"
 # fix = "https://github.com/pytorch/pytorch/pull/120390"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "A default argument of a torch.jit.script_if_tracing function fails in its guard"
 # component = "dynamo"
 # symptom = "internal-error"

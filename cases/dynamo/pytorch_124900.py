@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/124900"
 # fix = "https://github.com/pytorch/pytorch/pull/125203"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "A grad-mode context made before a graph break cannot be entered after it"
 # component = "dynamo"
 # symptom = "internal-error"

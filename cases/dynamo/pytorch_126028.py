@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/126028"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "A dict subclass with its own __setattr__ cannot be built in compiled code"
 # component = "dynamo"
 # symptom = "graph-break"

@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/127172"
 # fix = "https://github.com/pytorch/pytorch/pull/127372"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "getattr with a default on the type of a Python int"
 # component = "dynamo"
 # symptom = "internal-error"

@@ -5,9 +5,12 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/130301"
 # fix = "https://github.com/pytorch/pytorch/pull/130506"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "str() of an object whose class defines __str__"
 # component = "dynamo"
 # symptom = "graph-break"
+# kind = "missing-feature"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
 #

@@ -5,9 +5,12 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/130554"
 # fix = "https://github.com/pytorch/pytorch/pull/130745"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "A defaultdict of sets is a graph break, a defaultdict of lists is none"
 # component = "dynamo"
 # symptom = "graph-break"
+# kind = "missing-feature"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
 #

@@ -5,9 +5,12 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/130719"
 # fix = "https://github.com/pytorch/pytorch/pull/152989"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "set.union is not traced"
 # component = "dynamo"
 # symptom = "graph-break"
+# kind = "missing-feature"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
 #

@@ -5,9 +5,12 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/133483"
 # fix = "https://github.com/pytorch/pytorch/pull/136033"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "A function decorated with contextlib.contextmanager breaks the graph"
 # component = "dynamo"
 # symptom = "graph-break"
+# kind = "missing-feature"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
 # labels = ["context-manager", "generator"]

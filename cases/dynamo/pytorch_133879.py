@@ -5,9 +5,12 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/133879"
 # fix = "https://github.com/pytorch/pytorch/pull/141055"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "zip() with an infinite iterator is not supported (Dynamo drains the iterator)"
 # component = "dynamo"
 # symptom = "graph-break"
+# kind = "missing-feature"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
 # labels = ["generator", "iterator"]

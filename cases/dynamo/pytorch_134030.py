@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/134030"
 # fix = "https://github.com/pytorch/pytorch/pull/141055"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # same-fix = "pytorch_133879"
 # title = "The body of a generator runs before the context manager that surrounds its first next()"
 # component = "dynamo"

@@ -5,9 +5,12 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/145761"
 # fix = "https://github.com/pytorch/pytorch/pull/153150"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "Membership of an ATen op in a global set"
 # component = "dynamo"
 # symptom = "graph-break"
+# kind = "missing-feature"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
 #

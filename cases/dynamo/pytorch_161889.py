@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/161889"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "A compiled function under selective activation checkpointing is not compiled"
 # component = "dynamo"
 # symptom = "graph-break"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/166238"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "A defaultdict made from another one's default_factory is a graph break"
 # component = "dynamo"
 # symptom = "graph-break"

@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/169010"
 # fix = "https://github.com/pytorch/pytorch/pull/169016"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "A functools.partial cannot be a dictionary key in compiled code"
 # component = "dynamo"
 # symptom = "graph-break"

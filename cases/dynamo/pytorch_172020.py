@@ -5,9 +5,12 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/172020"
 # fix = "https://github.com/pytorch/pytorch/pull/172126"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "A hook on an intermediate tensor needs compiled autograd"
 # component = "dynamo"
 # symptom = "graph-break"
+# kind = "missing-feature"
 # devices = ["cpu", "cuda"]
 # backends = ["aot_eager"]
 # labels = ["hook"]

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/175857"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "Audit hook that counts exec events makes the first compile fail its own guard"
 # component = "dynamo"
 # symptom = "internal-error"

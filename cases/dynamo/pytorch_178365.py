@@ -4,6 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/178365"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
+# reported-on = "2.12.0.dev20260310"
 # title = "Default arguments of a function that is an argument are not guarded"
 # component = "dynamo"
 # symptom = "wrong-result"

@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/180642"
 # fix = "https://github.com/pytorch/pytorch/pull/180921"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "In-place op in autograd.Function.forward routes gradients to the wrong slot"
 # component = "dynamo"
 # symptom = "wrong-result"

@@ -5,6 +5,9 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/180840"
 # fix = "https://github.com/pytorch/pytorch/pull/182241"
+# upstream = "open"
+# upstream-seen = 2026-11-24
+# reported-on = "2.10.0.dev20251124"
 # title = "A tensor subclass whose __new__ calls super().__new__ cannot be made in compiled code"
 # component = "dynamo"
 # symptom = "graph-break"

@@ -5,10 +5,14 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/180843"
 # fix = "https://github.com/pytorch/pytorch/pull/160799"
+# upstream = "open"
+# upstream-seen = 2026-11-24
+# reported-on = "2.10.0.dev20251124"
 # # The thread is open and reports the break on a nightly build of 2.10; every wheel from 2.9 on traces this program.
 # title = "The builtin complex() is not traced"
 # component = "dynamo"
 # symptom = "graph-break"
+# kind = "missing-feature"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
 # labels = ["complex"]

@@ -4,9 +4,12 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/195838"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "dataclasses.replace on an instance made while tracing is not traced"
 # component = "dynamo"
 # symptom = "graph-break"
+# found-beside = "https://github.com/pytorch/pytorch/issues/195838"
 # devices = ["cpu", "cuda"]
 # backends = ["eager"]
 #

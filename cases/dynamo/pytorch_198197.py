@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/198197"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "getattr of a missing attribute of a built-in type does not raise"
 # component = "dynamo"
 # symptom = "wrong-result"

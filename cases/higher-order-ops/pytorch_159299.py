@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/159299"
 # fix = "https://github.com/pytorch/pytorch/pull/151719"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "ctx.needs_input_grad is False for an input that comes out of flex_attention"
 # component = "higher-order-ops"
 # symptom = "wrong-result"

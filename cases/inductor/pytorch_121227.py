@@ -4,6 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/121227"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
+# reported-on = "2.3.0.dev20240301"
 # title = "tanh of a stack of split pieces is rearranged for a negative stack dimension"
 # component = "inductor"
 # symptom = "wrong-result"

@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/130394"
 # fix = "https://github.com/pytorch/pytorch/pull/130956"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "A tensor from empty_strided that is filled in place loses its strides"
 # component = "inductor"
 # symptom = "wrong-result"

@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/140220"
 # fix = "https://github.com/pytorch/pytorch/pull/184217"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "cpp_wrapper with triton.debug_sync_kernel writes Python into C++ code"
 # component = "inductor"
 # symptom = "backend-failure"

@@ -4,6 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/174963"
+# upstream = "open"
+# upstream-seen = 2026-11-24
+# reported-on = "2.11.0.dev20260209"
 # title = "as_strided of a rolled channels_last tensor reads another layout"
 # component = "inductor"
 # symptom = "wrong-result"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/178259"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "int8 triu().min(dim=0) does not compile on the C++ backend"
 # component = "inductor"
 # symptom = "backend-failure"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/184100"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "Backward of a complex tensor times a complex literal fails in lowering"
 # component = "inductor"
 # symptom = "backend-failure"
