@@ -175,6 +175,7 @@ def test_what_memory_cannot_take_is_the_first_text(ask: Ask) -> None:
     assert (names(result), result.evidence) == (["last"], "proved")
     texts = [line for line in told if ", as text:" in line]
     assert texts[1].endswith("z.py: last: green"), texts
+    assert told.index(texts[1]) == told.index(texts[0]) + 1, "before all that ran is tried in memory"
 
 
 def test_a_fix_with_a_name_that_is_not_there_is_no_proof(ask: Ask) -> None:

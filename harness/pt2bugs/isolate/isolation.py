@@ -34,6 +34,8 @@ LEAST_LETTERS = 4
 """Letters of a word that tells what a function is about."""
 ONE_FILE = 6
 """Trials of parts of a file that fails otherwise as a whole."""
+UNTRIED = 6
+"""Files that are tried as text before all that ran is tried in memory."""
 HALVES = 4
 """Units that fail otherwise alone, and are tried with each file."""
 MIN_TEXT_S = 45.0
@@ -403,8 +405,11 @@ class Isolator:
     def _search(self) -> dict[Unit, frozenset[int] | None]:
         """In memory what runs for this check alone; whether Python can do it at all; the rest in memory; then text."""
         units = self._search_among(self._in_memory(self._first), self._swap_units, few=True)
-        if not units and self._is_native():
-            return {}
+        if not units:
+            if self._is_native():
+                return {}
+            if units := self._search_untried():
+                return dict.fromkeys(sorted(units))
         units = units or self._search_among(self._in_memory(self._ran), self._swap_units, few=False)
         if units:
             self.result.evidence, self.result.units = "swap", sorted(units)
@@ -558,6 +563,21 @@ class Isolator:
             self.result.reason = "with all changed Python and headers the bug is still there"
         return self._full is Answer.RED
 
+    def _search_untried(self) -> tuple[Unit, ...]:
+        """Try as text the likeliest files in which something ran for this check alone that memory cannot take."""
+        untried = {unit.file for unit in self._first if not self._was_tried(unit)}
+        likeliest = [file for file in self._ranked_files() if file in untried][:UNTRIED]
+        in_memory, self._hopeless = self._hopeless, set(self.wheels.beyond_binary)
+        self._by_text = True
+        green, _ = self._green_file({file: self.wheels.units(file) for file in likeliest}, self._text_units)
+        if green:
+            return self._minimal_text(green)
+        self._by_text, self._hopeless = False, in_memory | self.wheels.beyond_binary
+        return ()
+
+    def _was_tried(self, unit: Unit) -> bool:
+        return can_swap(self.wheels, unit) and unit not in self._unswappable
+
     def _search_text(self) -> tuple[Unit, ...]:
         """Search what cannot be swapped: statements, tables, classes, decorators, headers."""
         loaded = [unit for file in self._ranked_files() for unit in self.wheels.units(file)]
@@ -567,6 +587,9 @@ class Isolator:
         if not units:
             self.result.reason = self.result.reason or "no set of changed units turned it green"
             return ()
+        return self._minimal_text(units)
+
+    def _minimal_text(self, units: tuple[Unit, ...]) -> tuple[Unit, ...]:
         self.result.label, self.result.reason = "unknown", ""
         self.result.evidence, self.result.units = "patch", sorted(units)
         self._extend()
@@ -580,7 +603,7 @@ class Isolator:
         """Return the files that are loaded, those first in which something ran that could not be tried in memory."""
         best: dict[str, tuple[bool, _Rank]] = {}
         for unit, rank in self._rank.items():
-            was_tried = can_swap(self.wheels, unit) and unit not in self._unswappable
+            was_tried = self._was_tried(unit)
             best[unit.file] = min((was_tried, rank), best.get(unit.file, (was_tried, rank)))
         rest = sorted(self._files - best.keys())
         return [*sorted(best, key=best.__getitem__), *rest]
