@@ -5,6 +5,9 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/143717"
 # fix = "https://github.com/pytorch/pytorch/pull/183859"
+# upstream = "open"
+# upstream-seen = 2026-11-24
+# reported-on = "2.6.0.dev20241218"
 # title = "In-place true division on an integer tensor is accepted"
 # component = "aotautograd"
 # symptom = "missing-error"

@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/196285"
 # fix = "https://github.com/pytorch/pytorch/pull/196590"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "list.pop at a position computed from a symbolic size"
 # component = "dynamic-shapes"
 # symptom = "internal-error"

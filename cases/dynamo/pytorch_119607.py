@@ -5,6 +5,9 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/119607"
 # fix = "https://github.com/pytorch/pytorch/pull/120756"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
+# reported-on = "2.2.0"
 # title = "The parameters of a compiled module are never freed"
 # component = "dynamo"
 # symptom = "memory"

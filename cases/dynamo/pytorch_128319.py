@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/128319"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "A counter attribute of an nn.Module recompiles its forward on every call"
 # component = "dynamo"
 # symptom = "recompilation"

@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/145445"
 # fix = "https://github.com/pytorch/pytorch/pull/196921"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "A random.Random argument repeats its first draw in every compiled call"
 # component = "dynamo"
 # symptom = "wrong-result"

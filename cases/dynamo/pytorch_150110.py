@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/150110"
 # fix = "https://github.com/pytorch/pytorch/pull/150112"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "A compiled function that returns dict.items() gives a tuple"
 # component = "dynamo"
 # symptom = "wrong-result"

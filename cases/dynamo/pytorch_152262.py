@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/152262"
 # fix = "https://github.com/pytorch/pytorch/pull/185179"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "An exhausted iterator yields again / does not raise StopIteration"
 # component = "dynamo"
 # symptom = "wrong-result"

@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/172666"
 # fix = "https://github.com/pytorch/pytorch/pull/172667"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "An argument of a tuple subclass does not equal a global of equal content"
 # component = "dynamo"
 # symptom = "wrong-result"

@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/172732"
 # fix = "https://github.com/pytorch/pytorch/pull/174335"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "torch._dynamo.disable of a functools.wraps wrapper drops the wrapper"
 # component = "dynamo"
 # symptom = "wrong-result"

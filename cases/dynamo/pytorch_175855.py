@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/175855"
 # fix = "https://github.com/pytorch/pytorch/pull/160154"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "Iterating a list that grows during iteration inside a generator stops at the original length"
 # component = "dynamo"
 # symptom = "wrong-result"

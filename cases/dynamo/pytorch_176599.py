@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/176599"
 # fix = "https://github.com/pytorch/pytorch/pull/176624"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "Setter and getter of a property are bypassed on an object made while tracing"
 # component = "dynamo"
 # symptom = "wrong-result"

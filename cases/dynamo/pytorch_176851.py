@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/176851"
 # fix = "https://github.com/pytorch/pytorch/pull/177191"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "An attribute of a class that changes between two calls is not guarded"
 # component = "dynamo"
 # symptom = "wrong-result"

@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/182594"
 # fix = "https://github.com/pytorch/pytorch/pull/176742"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "A checkpointed function recompiles for keyword arguments that it never reads"
 # component = "dynamo"
 # symptom = "recompilation"

@@ -5,6 +5,9 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/195866"
 # fix = "https://github.com/pytorch/pytorch/pull/189433"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
+# reported-on = "2.13.0"
 # title = "torch.compile keeps the input of a frame with torch.cond alive in a reference cycle"
 # component = "dynamo"
 # symptom = "memory"

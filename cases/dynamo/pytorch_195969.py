@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/195969"
 # fix = "https://github.com/pytorch/pytorch/pull/196124"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "isinstance with a union of data protocols is False in compiled code"
 # component = "dynamo"
 # symptom = "wrong-result"

@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/196211"
 # fix = "https://github.com/pytorch/pytorch/pull/185179"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "iter() of a partly consumed reversed() iterator starts from the end again"
 # component = "dynamo"
 # symptom = "wrong-result"

@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/196437"
 # fix = "https://github.com/pytorch/pytorch/pull/196921"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # same-fix = "pytorch_145445"
 # title = "A random.Random argument gives the same number on every call"
 # component = "dynamo"

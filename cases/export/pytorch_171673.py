@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/171673"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "Non-strict export of stft with a dynamic time dimension: assertion in prettify_results"
 # component = "export"
 # symptom = "internal-error"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/136662"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "Two equal in-place updates of one slice count once under torch.func.grad"
 # component = "functorch"
 # symptom = "wrong-result"

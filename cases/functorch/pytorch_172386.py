@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/172386"
 # fix = "https://github.com/pytorch/pytorch/pull/173883"
+# upstream = "open"
+# upstream-seen = 2026-11-24
 # title = "torch.compile of the pullback returned by torch.func.vjp yields all-zero gradients"
 # component = "functorch"
 # symptom = "wrong-result"

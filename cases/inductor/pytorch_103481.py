@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/103481"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "A mean over four of six dimensions and a scalar: the Triton kernel does not compile"
 # component = "inductor"
 # symptom = "triton"

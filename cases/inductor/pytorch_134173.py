@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/134173"
 # fix = "https://github.com/pytorch/pytorch/pull/172578"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "torch.empty with pin_memory=True has no lowering"
 # component = "inductor"
 # symptom = "backend-failure"

@@ -5,6 +5,9 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/174073"
 # fix = "https://github.com/pytorch/pytorch/pull/183655"
+# upstream = "open"
+# upstream-seen = 2026-11-24
+# reported-on = "2.10.0"
 # title = "flat argmin over a transposed view of an input mutated in the same graph"
 # component = "inductor"
 # symptom = "wrong-result"

@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/180164"
 # fix = "https://github.com/pytorch/pytorch/pull/180169"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "gradient of the base of slice_scatter under sum is zero"
 # component = "inductor"
 # symptom = "wrong-result"

@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/182012"
 # fix = "https://github.com/pytorch/pytorch/pull/183720"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "diagonal_scatter backward gives a zero gradient for the base"
 # component = "inductor"
 # symptom = "wrong-result"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/183250"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # title = "The backward of a long cumprod does not compile"
 # component = "inductor"
 # symptom = "backend-failure"
