@@ -42,6 +42,21 @@ def test_the_same_releases(
     assert (message in output_of_check(tmp_path, capsys)) is told
 
 
+def test_of_many_the_nearest_three_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    letters = {"2.8.0": "B", "2.9.1": "B", "2.10.0": "."}
+    for number in range(1, 7):
+        path = write_case(tmp_path, f"pytorch_{number}")
+        if number in (1, 6):
+            path.write_text(
+                f"{path.read_text()}\nimport torch\n\n\ndef helper():\n    return torch.ones(1).cumsum(0)\n"
+            )
+        write_journal(tmp_path, path, letters)
+    (line,) = [line for line in output_of_check(tmp_path, capsys).splitlines() if line.startswith("pytorch_1: fails")]
+    assert line.partition(" as ")[2].startswith("pytorch_6 (")
+    assert line.count("pytorch_") == 4
+    assert line.endswith(", and 2 more")
+
+
 def test_a_bug_on_every_release_has_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Many bugs are old and not fixed: that ties no two of them."""
     for name in ("pytorch_1", "pytorch_2"):

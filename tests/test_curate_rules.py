@@ -189,7 +189,10 @@ def test_two_cases_with_one_fix(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("releases", "gap"),
     [
-        ({"2.12.1": "xfail", "2.15.0": "pass"}, "2.13, 2.14 not measured; `pt2bugs run pytorch_1 --torch 2.13 2.14`"),
+        (
+            {"2.12.1": "xfail", "2.15.0": "pass"},
+            "2.13, 2.14 not measured; `pt2bugs run pytorch_1 --torch 2.13 --torch 2.14`",
+        ),
         ({"2.12.1": "xfail", "2.13.0": "error", "2.14.0": "xfail", "2.15.0": "pass"}, ""),
         ({"2.13.0": "xfail", "2.14.0": "error", "2.15.0": "pass"}, "2.14 not measured"),
         ({"2.13.0": "xfail", "2.14.0": "skip", "2.15.0": "pass"}, ""),

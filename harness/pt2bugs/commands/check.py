@@ -23,7 +23,7 @@ from pt2bugs.commands.console import print_json, say, warn
 from pt2bugs.commands.options import LinesOptions, option
 from pt2bugs.commands.selection import SelectedResults, results_of, select_results
 from pt2bugs.curate.autofix import autofix
-from pt2bugs.curate.duplicates import possible_duplicates, sightings_of
+from pt2bugs.curate.duplicates import nearest, possible_duplicates, sightings_of
 from pt2bugs.curate.rules import RULES, Finding, Prober, findings_of, problems_of, shown
 from pt2bugs.curate.specificity import failures_seen
 from pt2bugs.errors import InputError
@@ -133,12 +133,14 @@ def render(options: Options, selected: SelectedResults, judged: Iterable[tuple[C
 
 
 def _tell_duplicates(selected: SelectedResults) -> None:
-    """Name the cases that may be the same bug as a selected one."""
+    """Name the cases that may be the same bug as a selected one, those nearest to it by their programs."""
     sightings = sightings_of(selected.histories.rows())
     for case in selected.cases:
         if duplicates := possible_duplicates(case, sightings):
-            names = ", ".join(f"{other.id} ({other.title})" for other in duplicates)
-            say(f"{case.id}: fails on the same releases with the same symptom as {names}")
+            near = nearest(case.path.read_text(encoding="utf-8"), case.component, case.symptom, duplicates)
+            names = ", ".join(f"{neighbour.case.id} ({neighbour.case.title})" for neighbour in near)
+            more = f", and {len(duplicates) - len(near)} more" if len(near) < len(duplicates) else ""
+            say(f"{case.id}: fails on the same releases with the same symptom as {names}{more}")
             say("  if they are one bug, name the other in same-fix")
 
 

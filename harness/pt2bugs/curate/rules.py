@@ -307,7 +307,7 @@ def check_edges(case: Case, records: Sequence[Record]) -> Finding:
 
 
 def _run_hint(case: Case, minors: Sequence[str]) -> str:
-    return f"`pt2bugs run {case.id} --torch {' '.join(minors)}`"
+    return f"`pt2bugs run {' '.join([case.id, *(f'--torch {minor}' for minor in minors)])}`"
 
 
 def check_graphs(case: Case, records: Sequence[Record]) -> Finding:
