@@ -433,7 +433,8 @@ def render_all(options: Options) -> int:
     print(f"{'backend':{width}}  {'torch':8}{'  '.join(heads)}")
     for row in rows:
         columns = "  ".join(f"{row[head]:{len(head)}}" for head in heads) if "cells" in row else f"-  {row['about']}"
-        print(fit(f"{row['backend']:{width}}  {row['torch']:8}{columns}", width + 2))
+        text = f"{row['backend']:{width}}  {row['torch']:8}{columns}"
+        print(text if "cells" in row else fit(text, width + 2))
     return OK
 
 
