@@ -390,6 +390,9 @@ def test_a_rung_below_that_fails_otherwise() -> None:
     assert Ladder([*steps[:1], *steps[2:]], "aot_eager").fails_otherwise is None
 
 
+_REFUSED = "def f():\n    try:\n        g()\n    except E:\n        return True\n    return False\n"
+
+
 @pytest.mark.parametrize(
     ("source", "line", "expected"),
     [
@@ -399,6 +402,9 @@ def test_a_rung_below_that_fails_otherwise() -> None:
         ("def g():\n    try:\n        assert f()\n    except E:\n        return\n    raise A\n", 3, False),
         ("def g():\n  with h():\n    try:\n      f()\n    except E:\n      return\n  raise A\n", 7, True),
         ("assert f()\n", 1, False),
+        (f"{_REFUSED}assert f()\n", 7, True),
+        (f"{_REFUSED}assert not f()\n", 7, False),
+        (f"{_REFUSED.replace('False', 'g() == 2')}assert f()\n", 7, False),
     ],
 )
 def test_what_is_reached_only_without_an_exception(source: str, line: int, expected: bool) -> None:

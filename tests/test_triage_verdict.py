@@ -113,6 +113,12 @@ ROUNDING = {
         x = torch.randn(1000, dtype=torch.bfloat16)
         torch.testing.assert_close(torch.compile(f)(x), f(x), rtol=0, atol=0)
         """,
+    "layers that compare the types of their inputs": """
+        torch.manual_seed(0)
+        f = torch.nn.Sequential(torch.nn.Conv2d(4, 8, 3), torch.nn.InstanceNorm2d(8), torch.nn.SiLU())
+        x = torch.randn(2, 4, 48, 48)
+        torch.testing.assert_close(torch.compile(f)(x), f(x), rtol=0, atol=0)
+        """,
 }
 
 
@@ -148,6 +154,18 @@ def test_a_limitation_that_torch_states(tmp_path: Path, capsys: pytest.CaptureFi
     code, answer = triage(tmp_path, capsys, program)
     assert (code, answer["verdict"], answer["reason"]) == (1, "limitation", None)
     assert "torch.cond" in (tmp_path / "out" / "report.md").read_text()
+
+
+def test_a_dimension_that_the_program_fixes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program = """
+        class Shift(torch.nn.Module):
+            def forward(self, x):
+                return x + torch.ones(3, 4)
+
+        torch.export.export(Shift(), (torch.ones(3, 4),), dynamic_shapes={"x": {0: torch.export.Dim("batch")}})
+        """
+    code, answer = triage(tmp_path, capsys, program)
+    assert (code, answer["verdict"], answer["reason"]) == (1, "limitation", None)
 
 
 def test_a_wrong_result_is_a_bug(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -188,13 +188,17 @@ def _is_import(node: ast.stmt) -> bool:
 def expects_exception(source: str, line: int) -> bool:
     """Return whether a statement is reached only if an exception that the program expects does not come.
 
-    It stands in the ``else`` of a ``try``, or after one whose handlers all leave.
+    It stands in the ``else`` of a ``try``, or after one whose handlers all leave; or it asserts what a function of the
+    program returns, and that returns ``True`` for an exception alone.
 
     Args:
         source: of the program.
         line: of the statement.
     """
-    for node in ast.walk(ast.parse(source)):
+    tree = ast.parse(source)
+    if _asserts_an_exception(tree, line):
+        return True
+    for node in ast.walk(tree):
         for block in (getattr(node, "body", None), getattr(node, "orelse", None)):
             for index, statement in enumerate(block if isinstance(block, list) else ()):
                 while isinstance(statement, (ast.With, ast.AsyncWith)):
@@ -212,6 +216,30 @@ def expects_exception(source: str, line: int) -> bool:
 
 
 _LEAVING = (ast.Return, ast.Continue, ast.Break)
+
+
+def _asserts_an_exception(tree: ast.Module, line: int) -> bool:
+    """Return whether the assertion of a line is ``assert f(...)``, and ``f`` returns ``True`` in its handlers alone."""
+    called = {
+        node.test.func.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assert)
+        and node.lineno <= line <= (node.end_lineno or line)
+        and isinstance(node.test, ast.Call)
+        and isinstance(node.test.func, ast.Name)
+    }
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name in called]
+    for function in functions:
+        handlers = [node for node in ast.walk(function) if isinstance(node, ast.ExceptHandler)]
+        caught = {id(node) for handler in handlers for node in ast.walk(handler) if _returns(node, True)}
+        if caught and caught == {id(node) for node in ast.walk(function) if _returns(node, True)}:
+            return any(_returns(node, False) for node in ast.walk(function))
+    return False
+
+
+def _returns(node: ast.AST, value: bool) -> bool:
+    """Return whether a statement returns a constant."""
+    return isinstance(node, ast.Return) and isinstance(node.value, ast.Constant) and node.value.value is value
 
 
 def is_unused(source: str, module: str) -> bool:

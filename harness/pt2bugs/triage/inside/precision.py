@@ -5,8 +5,9 @@ As torch's own `same` does: a compiled result that is as near to the exact one a
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 EQUAL, NEAR, FAR, UNKNOWN = "equal", "near", "far", "unknown"
@@ -75,9 +76,14 @@ def _exact(value: Any) -> Any:
     return value.double() if value.is_floating_point() else value.cfloat().cdouble() if value.is_complex() else value
 
 
-def double_precision() -> Any:
-    """Return a mode in which every operator computes in double precision, whatever its inputs have."""
+@contextlib.contextmanager
+def double_precision() -> Iterator[None]:
+    """Have every operator compute in double precision, whatever its inputs have.
+
+    Functions widen their tensors before they compare the types of some; operators those that functions made.
+    """
     import torch
+    from torch.overrides import TorchFunctionMode
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils._pytree import tree_map
 
@@ -88,13 +94,21 @@ def double_precision() -> Any:
             return torch.float64
         return value
 
-    class Double(TorchDispatchMode):  # type: ignore[misc,unused-ignore]
+    class Functions(TorchFunctionMode):  # type: ignore[misc,unused-ignore]
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            writes = getattr(func, "__name__", "").endswith("_") or "out" in (kwargs or {})
+            if not writes:
+                args, kwargs = tree_map(widened, (args, kwargs or {}))
+            return func(*args, **(kwargs or {}))
+
+    class Operators(TorchDispatchMode):  # type: ignore[misc,unused-ignore]
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             if not func._schema.is_mutable:
                 args, kwargs = tree_map(widened, (args, kwargs or {}))
             return func(*args, **(kwargs or {}))
 
-    return Double()
+    with Functions(), Operators():
+        yield
 
 
 def _compare(result: Any, eager: Any, exact: Any) -> tuple[str, str]:
