@@ -54,10 +54,31 @@ def test_an_address_is_a_link_without_the_sign_behind_it(terminal: Terminal) -> 
         ("still there (6); --all says what was seen", "1;33"),
         ("fixed (6)", "1;32"),
         ("  introduced between torch 2.9.1 and 2.10.0", "31"),
+        ("only yours: fails here, passes on eager and aot_eager (3)", "1;31"),
+        ("from the layers above: fails the same without your backend (3)", "1;33"),
+        ("not claimed: the check demands what the backend does not claim to do (3)", "1;33"),
+        ("not yours: inductor fails, your backend passes (3)", "1;32"),
+        ("passes, as inductor does (3)", "1;32"),
     ],
 )
 def test_a_title_has_its_colour(terminal: Terminal, line: str, code: str) -> None:
     assert shown(terminal, line) == f"\x1b[{code}m{line}\x1b[0m"
+
+
+@pytest.mark.parametrize(
+    ("line", "coloured", "code"),
+    [
+        ("torch 2.9.1 own::test_it[cpu-inductor]: verdict pass -> fail", "pass -> fail", "31"),
+        ("torch 2.9.1 own::test_it[cpu-inductor]: verdict fail -> pass", "fail -> pass", "32"),
+        ("torch 2.9.1 own::test_it[cpu-inductor]: verdict pass -> not measured", "pass -> not measured", "33"),
+        ("ipex         2.8.0     316    41", "ipex", "1"),
+        ("tvm                   -  does not run: torch imports tvm.relay", "does not run", "31"),
+        ("new: own::test_it[cpu-mine]  raise", "new", "31"),
+        ("gone: own::test_it[cpu-mine]  pass", "gone", "32"),
+    ],
+)
+def test_what_a_row_says_has_its_colour(terminal: Terminal, line: str, coloured: str, code: str) -> None:
+    assert shown(terminal, line) == line.replace(coloured, f"\x1b[{code}m{coloured}\x1b[0m", 1)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from pt2bugs.case.vocabulary import COUNTED
 from pt2bugs.cli import main
 from seeded import write_case, write_journal
 
@@ -30,6 +31,11 @@ def test_equal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, err = capsys.readouterr()
     assert out == ""
     assert "4 of 4 cells are equal in every column, 0 differ" in err
+
+
+def test_the_words_that_are_counted_are_tied_together(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    diff()
+    assert capsys.readouterr().err.endswith(f" ({COUNTED})\n")
 
 
 def test_another_verdict(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

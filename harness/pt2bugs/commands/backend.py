@@ -7,7 +7,7 @@ import json
 import os
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timezone
 from itertools import groupby
@@ -32,7 +32,7 @@ from pt2bugs.backends.spec import (
 from pt2bugs.bisect.accepted import Accepted, AcceptedError, load_accepted
 from pt2bugs.case.cells import Cell, cells_of
 from pt2bugs.case.model import MAX_TIMEOUT_S, Case
-from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.case.vocabulary import COUNTED, Outcome
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say, warn
 from pt2bugs.commands.cost import render_cost
@@ -245,7 +245,7 @@ def measure(options: Options, planned: Planned) -> list[str]:
     """
     if options.offline:
         return []
-    say(f"{planned.mine}: {sum(len(part.cells) for part in planned.work)} cells to run")
+    say(f"{planned.mine}: {sum(len(part.cells) for part in planned.work)} cells to run ({COUNTED})")
     newest = planned.newest
     with machines(options, newest.lines()) as new_runner, progress_of_cells() as progress:
         how = replace(run_options(options), timeout_cap_s=options.timeout or float("inf"))
@@ -428,14 +428,30 @@ def render_all(options: Options) -> int:
     if options.json:
         print_json(rows)
         return OK
-    width = max(len(name) for name in names)
+    width = max((len(row["backend"]) for row in rows), default=0)
     heads = ["cells", *(str(group) for group in Group)]
-    print(f"{'backend':{width}}  {'torch':8}{'  '.join(heads)}")
+    _print_heads(f"{'backend':{width}}  {'torch':8}", heads)
     for row in rows:
-        columns = "  ".join(f"{row[head]:{len(head)}}" for head in heads) if "cells" in row else f"-  {row['about']}"
-        text = f"{row['backend']:{width}}  {row['torch']:8}{columns}"
-        print(text if "cells" in row else fit(text, width + 2))
+        text = f"{row['backend']:{width}}  {row['torch']:8}"
+        print(text + _numbers(row, heads) if "cells" in row else fit(f"{text}-  {row['about']}", width + 2))
+    say(f"{sum('cells' in row for row in rows)} of {len(rows)} backends are measured ({COUNTED})")
     return OK
+
+
+def _print_heads(first: str, heads: Sequence[str]) -> None:
+    """Print the head of a table: the words of a group stand below each other, so that the table fits a terminal."""
+    parts = {head: head.split("-") for head in heads}
+    for row in range(2):
+        words = ((["", *parts[head]][-2:][row]).rjust(_width(head)) for head in heads)
+        print(f"{first if row else '':{len(first)}}{' '.join(words)}".rstrip())
+
+
+def _numbers(row: Mapping[str, int], heads: Sequence[str]) -> str:
+    return " ".join(f"{row[head]:{_width(head)}}" for head in heads)
+
+
+def _width(head: str) -> int:
+    return max(map(len, head.split("-")))
 
 
 def _print_json(
@@ -493,9 +509,11 @@ def _print(answers: Sequence[Answer], options: Options, target: Target) -> None:
         if table:
             width = max(len(what), *map(len, table))
             heads = [str(group) for group in Group]
-            print(f"\n{what:{width}}  {'  '.join(heads)}")
+            print()
+            _print_heads(f"{what:{width}}  ", heads)
             for word, row in table.items():
-                print(f"{word:{width}}  {'  '.join(f'{row[head]:{len(head)}}' for head in heads)}")
+                print(f"{word:{width}}  {_numbers(row, heads)}")
+    say(f"{len(answers)} cells of {len({answer.cell.case.id for answer in answers})} cases ({COUNTED})")
 
 
 # --- the baseline -------------------------------------------------------------------------------------

@@ -99,9 +99,17 @@ def _has_colours(stream: TextIO) -> bool:
 _BOLD, _RED, _GREEN, _YELLOW = "1", "31", "32", "33"
 _STYLES = (
     # Titles of `compare` and `backend`.
-    (r"^(?:broken|different failure|only yours)\b[^:]* \(\d+.*", f"{_BOLD};{_RED}"),
-    (r"^(?:still there|cannot say|inherited)\b[^:]* \(\d+.*", f"{_BOLD};{_YELLOW}"),
-    (r"^(?:fixed|passes)\b[^:]* \(\d+.*", f"{_BOLD};{_GREEN}"),
+    (r"^(?:(?:broken|different failure)\b[^:]*|only yours: .*) \(\d+.*", f"{_BOLD};{_RED}"),
+    (r"^(?:(?:still there|cannot say)\b[^:]*|(?:from the layers above|not claimed): .*) \(\d+.*", f"{_BOLD};{_YELLOW}"),
+    (r"^(?:(?:fixed|passes)\b[^:]*|not yours: .*) \(\d+.*", f"{_BOLD};{_GREEN}"),
+    # The rows of `pt2bugs backend`, what differs from its baseline, and what `diff` says of a cell.
+    (r"^(?:new|different)(?=: \S+::)", _RED),
+    (r"^expired(?=: \S+::)", _YELLOW),
+    (r"^gone(?=: \S+::)", _GREEN),
+    (r"(?<= -  )does not run|(?<=: verdict )\w+ -> (?:fail|error)\b", _RED),
+    (r"(?<= -  )not measured|(?<=: verdict )\w+ -> (?:xpass|flaky|not measured)\b", _YELLOW),
+    (r"(?<=: verdict )\w+ -> (?:pass|xfail)\b", _GREEN),
+    (r"^[\w-]+(?= +\d+\.\d+\.\d+ +\d)", _BOLD),
     # A verdict with its outcome, as `run` has it, and what `match`, `doctor` and `bisect` begin a line with.
     (r"(?<=: )(?:fail|error)(?= \()|^MISSING(?= )|^  introduced between.*|^pt2bugs:(?! warning)", _RED),
     (r"(?<=: )(?:xpass|flaky)(?= \()|^ *similar(?= \()|^pt2bugs: warning:", _YELLOW),

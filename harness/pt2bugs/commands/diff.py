@@ -7,8 +7,9 @@ from dataclasses import MISSING, dataclass
 from pathlib import Path
 
 from pt2bugs.case.model import Case
+from pt2bugs.case.vocabulary import COUNTED
 from pt2bugs.commands import OK, UNEXPECTED
-from pt2bugs.commands.console import print_json, say
+from pt2bugs.commands.console import fit, print_json, say
 from pt2bugs.commands.options import LinesOptions, SelectionOptions, folder, option
 from pt2bugs.commands.selection import load_results, select_cases
 from pt2bugs.errors import InputError, NothingSelected
@@ -86,14 +87,14 @@ def render(options: Options, compared: Compared) -> int:
         print_json([difference.as_dict() for difference in compared.differences])
     else:
         for difference in compared.differences:
-            print(_line(difference))
+            print(fit(_line(difference)))
     differ, shared = len(compared.differences), compared.shared
     bare = sum(not difference.reason for difference in compared.differences)
     missing = sum(difference.first is None or difference.second is None for difference in compared.differences)
     what = "cells are equal in every column" if options.exact else "verdicts are equal"
     say(
         f"{shared + missing - differ} of {shared} {what}, {differ - missing} differ "
-        f"({differ - bare} as the header says), {missing} are in one folder only"
+        f"({differ - bare} as the header says), {missing} are in one folder only ({COUNTED})"
     )
     return UNEXPECTED if bare else OK
 
