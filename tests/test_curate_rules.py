@@ -124,7 +124,7 @@ def test_unique(tmp_path: Path) -> None:
         (False, {"2.9.1": "pass"}, False, "seen failing on no release"),
         (False, {"2.9.1": "xfail", "2.10.0": "fail"}, False, "not as its header says on 2.10.0"),
         (False, {"2.9.1": "error", "2.10.0": "skip"}, False, "nothing measured"),
-        (False, {}, False, "nothing measured; `pt2bugs run pytorch_1 --torch minors`"),
+        (False, {}, False, "nothing measured; `pt2bugs run pytorch_1 --torch minors --bisect`"),
         (True, {"2.9.1": "pass", "2.10.0": "pass"}, True, "guard: passes on 2 releases"),
     ],
 )
@@ -191,10 +191,14 @@ def test_two_cases_with_one_fix(tmp_path: Path) -> None:
     [
         (
             {"2.12.1": "xfail", "2.15.0": "pass"},
-            "2.13, 2.14 not measured; `pt2bugs run pytorch_1 --torch 2.13 --torch 2.14`",
+            "2.13, 2.14 not measured; "
+            "`pt2bugs run pytorch_1 --torch 2.12.1 --torch 2.13 --torch 2.14 --torch 2.15.0 --bisect`",
         ),
         ({"2.12.1": "xfail", "2.13.0": "error", "2.14.0": "xfail", "2.15.0": "pass"}, ""),
-        ({"2.13.0": "xfail", "2.14.0": "error", "2.15.0": "pass"}, "2.14 not measured"),
+        (
+            {"2.13.0": "xfail", "2.14.0": "error", "2.15.0": "pass"},
+            "2.14 not measured; `pt2bugs run pytorch_1 --torch 2.14`",
+        ),
         ({"2.13.0": "xfail", "2.14.0": "skip", "2.15.0": "pass"}, ""),
         ({"2.10.0": "xfail", "2.14.0": "xfail", "2.15.0": "pass"}, ""),
     ],

@@ -117,3 +117,20 @@ def test_a_name_that_nothing_reads_is_not_bound() -> None:
 
 def test_an_import_that_may_register_something_stays() -> None:
     assert "import torch_mlir\n" in program("import torch_mlir\nimport torch\nassert torch.ones(1)\n")
+
+
+@pytest.mark.parametrize(
+    ("used", "written"),
+    [
+        ("print(torch.compile(f)(x))", "expected = f(x)\n    assert actual == expected, f'"),
+        (
+            "y = torch.compile(f)(x)",
+            "assert y == expected, f'torch.compile(f, backend=backend)(x) is {y}, not ",
+        ),
+    ],
+)
+def test_a_function_that_gives_a_bool_is_compared_in_words_of_its_own(used: str, written: str) -> None:
+    """`check` refuses "Booleans mismatch: True is not False" as the identity of a bug."""
+    text = program(f"import torch\ndef f(x):\n    return x.is_contiguous()\nx = torch.ones(2)\n{used}\n")
+    assert written in text
+    assert "assert_close" not in text

@@ -90,7 +90,7 @@ def _blessing(case: Case, records: Sequence[Record]) -> Blessing:
     try:
         entries = entries_of(case, records)
     except ThinJournal as error:
-        measures = f"{error}; `pt2bugs run {case.id} --torch minors` measures it"
+        measures = f"{error}; `pt2bugs run {case.id} --torch minors --bisect` measures it"
         return Blessing(case, left_alone=measures, is_thin=True)
     text = case.path.read_text(encoding="utf-8")
     is_wrong = any(record["verdict"] in (Verdict.FAIL, Verdict.XPASS) for record in records)

@@ -302,12 +302,16 @@ def check_edges(case: Case, records: Sequence[Record]) -> Finding:
                 inside = [bug.torch.contains(release, prereleases=True) for release in (before, after)]
                 if inside[0] != inside[1] and (gap := unmeasured_minors(before, after)):
                     where = f"{case.path}:{bug.line}: torch = {bug.torch_text!r} ends between {before} and {after}"
-                    problems[f"{where}, and {', '.join(gap)} not measured; {_run_hint(case, gap)}"] = None
+                    problems[f"{where}, and {', '.join(gap)} not measured; {_run_hint(case, before, gap, after)}"] = (
+                        None
+                    )
     return Finding("edges", not problems, "; ".join(problems))
 
 
-def _run_hint(case: Case, minors: Sequence[str]) -> str:
-    return f"`pt2bugs run {' '.join([case.id, *(f'--torch {minor}' for minor in minors)])}`"
+def _run_hint(case: Case, before: str, minors: Sequence[str], after: str) -> str:
+    """Return the command that measures one release between two measured ones; of several those that decide."""
+    releases, how = (minors, []) if len(minors) == 1 else ((before, *minors, after), ["--bisect"])
+    return f"`pt2bugs run {' '.join([case.id, *(f'--torch {release}' for release in releases), *how])}`"
 
 
 def check_graphs(case: Case, records: Sequence[Record]) -> Finding:
@@ -353,7 +357,7 @@ def check_releases(case: Case, records: Sequence[Record]) -> Finding:
     if not answers and case.unmeasured:
         return Finding("releases", None, f"not measured: needs {case.devices[0]}")
     if not answers:
-        return Finding("releases", False, f"nothing measured; `pt2bugs run {case.id} --torch minors`")
+        return Finding("releases", False, f"nothing measured; `pt2bugs run {case.id} --torch minors --bisect`")
     bad = [r for r in answers if r["verdict"] in (Verdict.FAIL, Verdict.XPASS)]
     if bad:
         where = ", ".join(_releases(bad))

@@ -23,6 +23,7 @@ from typing import TypeGuard
 
 from pt2bugs.curate.assertions import with_messages
 from pt2bugs.curate.placeholders import PLACEHOLDER
+from pt2bugs.curate.returns import gives_nothing, gives_truth
 from pt2bugs.errors import InputError
 
 
@@ -789,7 +790,7 @@ def _with_oracle(statements: Sequence[ast.stmt], whole: Sequence[ast.stmt]) -> l
             for value in values:
                 assertion = f"assert {_text(value)}" if _is_comparison(value) else ""
                 if may_compare and not assertion:
-                    assertion = _comparison_of_calls(value, originals, printed)
+                    assertion = _comparison_of_calls(value, originals, functions, printed)
                 if assertion:
                     lines.append(assertion)
                     has_oracle = True
@@ -878,13 +879,22 @@ def _arguments(call: ast.Call) -> str:
     return ", ".join(ast.unparse(value) for value in (*call.args, *call.keywords))
 
 
-def _comparison_of_calls(value: ast.expr, originals: dict[str, str], printed: dict[str, str]) -> str:
+def _comparison_of_calls(
+    value: ast.expr,
+    originals: dict[str, str],
+    functions: Mapping[str, ast.FunctionDef],
+    printed: dict[str, str],
+) -> str:
     """Return the comparison of two printed calls, one of the compiled function and one of the original."""
     compiled = _call_of_compiled(value, originals)
     if compiled is None or _draws([compiled[1]]):
         return ""
     eager = f"{compiled[0]}({_arguments(compiled[1])})"
-    return f"torch.testing.assert_close({_text(value)}, {printed.pop(eager, eager)})"
+    eager = printed.pop(eager, eager)
+    function = functions.get(compiled[0])
+    if function is not None and gives_truth(function):
+        return f"assert {_text(value)} == {eager}"
+    return f"torch.testing.assert_close({_text(value)}, {eager})"
 
 
 def _both_results(statements: Sequence[ast.stmt], originals: dict[str, str]) -> tuple[str, str] | None:
@@ -943,7 +953,7 @@ def _against_eager(
         arguments = [_made_anew(value) for value in call.args]
         arguments += [f"{keyword.arg}={_made_anew(keyword.value)}" for keyword in call.keywords]
     seed = ["torch.manual_seed(0)"] if function is not None and _draws([function]) else []
-    if function is not None and _gives_nothing(function) and call.args and not call.keywords:
+    if function is not None and gives_nothing(function) and call.args and not call.keywords:
         if needs_grad:
             return [_text(call), f"# {PLACEHOLDER}: {original} gives nothing; compare what it changes with eager's"]
         return [
@@ -959,8 +969,18 @@ def _against_eager(
         f"expected = {original}({', '.join(arguments)})",
         *seed,
         f"{actual} = {_text(call)}",
-        f"torch.testing.assert_close({actual}, expected)",
+        # The words of `assert_close` for two bools are those of any bug.
+        f"assert {actual} == expected, {_told(call, actual)}"
+        if function is not None and gives_truth(function)
+        else f"torch.testing.assert_close({actual}, expected)",
     ]
+
+
+def _told(call: ast.Call, actual: str) -> str:
+    """Return a message that says what a compiled call gave, and what eager gave."""
+    values = [ast.Constant(f"{_text(call)} is "), ast.Name(actual), ast.Constant(", not "), ast.Name("expected")]
+    parts = [value if isinstance(value, ast.Constant) else ast.FormattedValue(value, -1) for value in values]
+    return ast.unparse(ast.JoinedStr([*parts]))
 
 
 def _made_anew(value: ast.expr) -> str:
@@ -969,17 +989,3 @@ def _made_anew(value: ast.expr) -> str:
     names = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
     is_made_here = names <= {"torch"} and not _draws([value])
     return text if is_made_here else f"copy.deepcopy({text})"
-
-
-def _gives_nothing(function: ast.FunctionDef) -> bool:
-    inner = {
-        node
-        for definition in ast.walk(function)
-        if isinstance(definition, (ast.FunctionDef, ast.ClassDef, ast.Lambda)) and definition is not function
-        for node in ast.walk(definition)
-    }
-    return not any(
-        (isinstance(node, ast.Return) and node.value is not None) or isinstance(node, (ast.Yield, ast.YieldFrom))
-        for node in ast.walk(function)
-        if node not in inner
-    )

@@ -284,6 +284,8 @@ def identity_problem(case: Case, bug: Bug, own: Iterable[Observation] = (), othe
         remedy = "put the values into the pattern"
     elif bug.outcome in (Outcome.CRASH, Outcome.TIMEOUT, Outcome.OOM):
         remedy = "name what it printed (output) or where it stood (frame)"
+    elif other.what == "another difference of assert_close":
+        remedy = "let the check say what it compared: assert actual == expected, f'... {actual}, not {expected}'"
     else:
         remedy = "append the constant part of the message, or name the innermost frame"
     return f"the entry would also accept {other.what} ({other.seen.summary[:80]}); {remedy}"
