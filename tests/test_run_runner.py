@@ -240,7 +240,8 @@ def test_a_pipe_gets_a_line_of_progress_now_and_then(
     monkeypatch.setattr("pt2bugs.run.runner.LINE_EVERY_S", 0.05)
     record: Any = {}
     with progress_of_cells() as progress:
-        progress.total(3)
+        progress.more(1)
+        progress.more(2)
         progress.advance(record)
         time.sleep(0.5)
     assert "1 of 3 cells\n" in capsys.readouterr().err

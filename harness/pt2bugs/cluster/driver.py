@@ -236,7 +236,7 @@ class ClusterRunner:
         if any(part.target.python is not None for part in work):
             problem = "makes its environments on the workers: name releases with --torch"
             raise ClusterError(f"--cluster {self.cluster.where}: {problem}")
-        self._progress.total(sum(len(part.cells) for part in work))
+        self._progress.more(sum(len(part.cells) for part in work))
         client = cluster.client
         cluster.roll_call({part.target.key.python for part in work})
         self._queues = CellQueues(work, self._seconds, cluster.workers, cluster.made)

@@ -302,9 +302,8 @@ def check_edges(case: Case, records: Sequence[Record]) -> Finding:
                 inside = [bug.torch.contains(release, prereleases=True) for release in (before, after)]
                 if inside[0] != inside[1] and (gap := unmeasured_minors(before, after)):
                     where = f"{case.path}:{bug.line}: torch = {bug.torch_text!r} ends between {before} and {after}"
-                    problems[f"{where}, and {', '.join(gap)} not measured; {_run_hint(case, before, gap, after)}"] = (
-                        None
-                    )
+                    hint = _run_hint(case, before, gap, after)
+                    problems[f"{where}, and {', '.join(gap)} not measured; {hint}"] = None
     return Finding("edges", not problems, "; ".join(problems))
 
 

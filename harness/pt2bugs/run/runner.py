@@ -39,7 +39,8 @@ class Progress:
     """Callbacks of a run. Several threads call them, one at a time, under `lock`."""
 
     log: Callable[[str], None] = lambda _: None
-    total: Callable[[int], None] = lambda _: None
+    more: Callable[[int], None] = lambda _: None
+    """Says how many cells are to run besides those of which it was told: `run --bisect` decides as it goes."""
     advance: Callable[[Record], None] = lambda _: None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -66,7 +67,7 @@ def _progress_lines() -> Iterator[Progress]:
     try:
         yield Progress(
             log=lambda text: print(text, file=sys.stderr, flush=True),
-            total=lambda count: counts.update(cells=count),
+            more=lambda count: counts.update(cells=counts["cells"] + count),
             advance=advance,
         )
     finally:
@@ -99,13 +100,16 @@ def progress_of_cells() -> Iterator[Progress]:
     with Bar(*columns, console=console, transient=True, expand=True, speed_estimate_period=600) as bar:
         task = bar.add_task("cells", total=None)
 
+        def more(count: int) -> None:
+            bar.update(task, total=(bar.tasks[0].total or 0) + count)
+
         def advance(record: Record) -> None:
             text = f"torch {record['torch']} {record['case']} {record['verdict']}"
             bar.update(task, advance=1, description=text)
 
         yield Progress(
             log=lambda text: console.print(text, highlight=False, markup=False),
-            total=lambda count: bar.update(task, total=count),
+            more=more,
             advance=advance,
         )
 
@@ -229,7 +233,7 @@ class Runner:
         """
         require_writable(self.results.journal_folder)
         cells = sum(len(part.cells) for part in work)
-        self.progress.total(cells)
+        self.progress.more(cells)
         jobs = max(1, min(self.options.jobs, cells))
         # Installed ahead: one environment more than run at once, so that the disk never holds them all.
         ahead = threading.Semaphore(jobs + 1)
