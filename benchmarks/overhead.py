@@ -26,6 +26,7 @@ from pt2bugs.engine.counts import COUNTS
 from pt2bugs.engine.environment import cell_environment
 from pt2bugs.engine.linux import Descendants
 from pt2bugs.engine.protocol import Limits
+from pt2bugs.engine.sandbox import Sandbox, Surroundings, environment_folders
 from pt2bugs.engine.supervisor import GRACE, Supervisor
 from pt2bugs.engine.warmup import prepare
 
@@ -34,9 +35,9 @@ from cases import write_cases
 LIMITS = Limits(timeout_s=60, memory_mib=4096)
 
 
-def supervisor(folder: Path, *, namespace: bool) -> Supervisor:
+def supervisor(folder: Path, *, namespace: bool, confined: bool) -> Supervisor:
     """This process as a supervisor, with all imported that a zygote imports."""
-    prepare({"threads": 1, "targets": [["cpu", "inductor"]], "imports": [], "distributions": []}, folder)
+    facts = prepare({"threads": 1, "targets": [["cpu", "inductor"]], "imports": [], "distributions": []}, folder)
     for kind in BODIES:
         body_of(kind)
     COUNTS.watch()
@@ -48,8 +49,10 @@ def supervisor(folder: Path, *, namespace: bool) -> Supervisor:
     else:
         linux.adopt_orphans()
         descendants = Descendants(namespace=False)
+    around = Surroundings(tuple(environment_folders(os.environ)), facts.memory)
+    sandbox = Sandbox(folder / "disk", around) if confined and descendants.own_proc else None
     _, control = socket.socketpair()
-    return Supervisor(control, folder, "cell-0", descendants, [], GRACE)
+    return Supervisor(control, folder, "cell-0", descendants, [], GRACE, sandbox)
 
 
 def bare_fork() -> float:
@@ -78,9 +81,9 @@ def pages(run: Callable[[], float], count: int) -> str:
     return f"{child:.0f} and {parent:.0f}"
 
 
-def measure(folder: Path, count: int, *, namespace: bool) -> None:
+def measure(folder: Path, count: int, *, namespace: bool, confined: bool) -> None:
     """Measure so many cells and print the row."""
-    worker = supervisor(folder, namespace=namespace)
+    worker = supervisor(folder, namespace=namespace, confined=confined)
     (path,) = write_cases(folder, 1).iterdir()
     request = {
         "kind": "check", "path": str(path), "check": "test_nothing", "arguments": {}, "device": "cpu",
@@ -94,6 +97,8 @@ def measure(folder: Path, count: int, *, namespace: bool) -> None:
         if ended.frames["report"]["observation"]["outcome"] != "pass":
             raise SystemExit(f"a check that does nothing did not pass: {ended}")
         worker._folder.renew()
+        if worker._sandbox is not None:
+            worker._sandbox.renew()
         worker._prepare()
         return seconds
 
@@ -114,7 +119,7 @@ def measure(folder: Path, count: int, *, namespace: bool) -> None:
 
 
 def main() -> None:
-    options = start(__doc__, ("--cells", int, 200, "cells"))
+    options = start(__doc__, ("--cells", int, 200, "cells"), ("--confined", int, 1, "0: cells outside the sandbox"))
     # As every engine starts: with huge pages, which make the bare forks cheaper too, and without threads of libraries.
     environ, _ = cell_environment(os.environ, threads=1, keeps_python_path=True, extra={})
     if environ != os.environ:
@@ -123,7 +128,7 @@ def main() -> None:
         namespace = linux.enter_namespace()
         if namespace and (pid := os.fork()):
             raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
-        measure(Path(name), options.cells, namespace=namespace)
+        measure(Path(name), options.cells, namespace=namespace, confined=bool(options.confined))
         if namespace:
             sys.stdout.flush()
             os._exit(0)  # the folder is the other process's

@@ -146,6 +146,18 @@ def file(text: str) -> Path:
     return _path(text, "file")
 
 
+def present(text: str) -> Path:
+    """Return the absolute path of a file or folder that is there, for argparse.
+
+    Args:
+        text: of the command line.
+    """
+    path = _path(text, "file or folder")
+    if not path.exists():
+        raise argparse.ArgumentTypeError(f"{path}: there is no such file or folder")
+    return path.resolve()
+
+
 def _path(text: str, what: str) -> Path:
     if not text or "\0" in text:
         raise argparse.ArgumentTypeError(f"names no {what}")

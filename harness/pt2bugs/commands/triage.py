@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 from pt2bugs.case.corpus import corpus_roots
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import print_json, say, warn
-from pt2bugs.commands.options import CorpusOptions, EnvironmentOptions, ResultsOptions, count, folder, option, positive
+from pt2bugs.commands.options import (
+    CorpusOptions,
+    EnvironmentOptions,
+    ResultsOptions,
+    count,
+    folder,
+    option,
+    positive,
+    present,
+)
 from pt2bugs.commands.selection import load_corpus, open_store, releases_for, targets_for
 from pt2bugs.engine.client import EngineError
 from pt2bugs.errors import InputError, NothingSelected, Pt2bugsError
@@ -69,6 +78,10 @@ class Options(CorpusOptions, ResultsOptions, EnvironmentOptions):
         "--drop-unused-imports", default=False, help="leave out imports that are not installed and not used"
     )
     jobs: int = option("--jobs", default=1, parse=count, metavar="N", help="programs of a folder at once (default: 1)")
+    network: bool = option("--network", default=False, help="the program may use the network")
+    read: Sequence[Path] = option(
+        "--read", default=(), parse=present, metavar="PATH", help="the program may read this file or folder, too"
+    )
     skip: Sequence[str] = option("--skip", default=(), choices=("minimize", "artifacts"), help="leave a step out")
     verify: bool = option(
         "--verify", default=False, help="run what a triage handed over, and its neighbours, on a build with a fix"
@@ -153,6 +166,7 @@ def plan(options: Options, program: Program, targets: Mapping[str, Target]) -> S
     Raises:
         InputError: the folder to write to is a file.
     """
+    from pt2bugs.triage.runner import Access
     from pt2bugs.triage.workflow import Settings
 
     target = options.output or Path(f"triage-{program.name}")
@@ -171,6 +185,7 @@ def plan(options: Options, program: Program, targets: Mapping[str, Target]) -> S
         compare_output=options.compare_output,
         drop_unused_imports=options.drop_unused_imports,
         skip=frozenset(options.skip),
+        access=Access(network=options.network, read=tuple(options.read)),
         log=say,
         warn=warn,
     )
@@ -229,7 +244,7 @@ def exit_code(result: Triage) -> int:
 
 
 def triage_folder(options: Options, targets: Mapping[str, Target]) -> int:
-    """Triage every program of a folder, each without network, and print each result as it comes. Return the exit code.
+    """Triage every program of a folder, and print each result as it comes. Return the exit code.
 
     Args:
         options: of the command.
@@ -267,7 +282,8 @@ def _triage_of_folder(
     try:
         program = load_program(path)
         settings = plan(replace(options, output=target), program, targets)
-        named = replace(settings, offline=True, log=lambda text: say(f"{path.name}: {text}"))
+        strict = replace(settings.access, strict=not settings.access.network)
+        named = replace(settings, access=strict, log=lambda text: say(f"{path.name}: {text}"))
         return path.name, measure(program, named), ""
     except Pt2bugsError as error:
         return path.name, None, str(error).splitlines()[0]

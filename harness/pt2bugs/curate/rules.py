@@ -413,7 +413,8 @@ def check_duration(case: Case, records: Sequence[Record]) -> Finding:
 
 
 def _file(case: Case, seconds: float) -> OnFile:
-    return {"path": str(case.path.resolve()), "device": "cpu", "threads": 1, "timeout_s": seconds}
+    path = str(case.path.resolve())
+    return {"path": path, "device": "cpu", "threads": 1, "timeout_s": seconds, "network": case.network}
 
 
 def _program(case: Case, seconds: float, check: str = "", arguments: Mapping[str, str] | None = None) -> ProgramRequest:

@@ -9,7 +9,7 @@ import resource
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -47,7 +47,9 @@ def prepare_cells() -> None:
     _limit(resource.RLIMIT_FSIZE, MAX_FILE_MIB << 20)
 
 
-def become_cell(folder: str, output: str, limits: Limits, data_bytes: int, *, namespace: bool) -> None:
+def become_cell(
+    folder: str, output: str, limits: Limits, data_bytes: int, needed: Sequence[str] = (), *, namespace: bool
+) -> None:
     """Give this process a session, an output file and limits of its own.
 
     Args:
@@ -55,6 +57,7 @@ def become_cell(folder: str, output: str, limits: Limits, data_bytes: int, *, na
         output: the file that takes what it prints.
         limits: of which the memory is set here.
         data_bytes: what the process holds already.
+        needed: files that it must be able to read.
         namespace: whether it is in a PID namespace, which ends with its process 1.
 
     Raises:
@@ -76,7 +79,7 @@ def become_cell(folder: str, output: str, limits: Limits, data_bytes: int, *, na
     os.chdir(f"{folder}/work")
     tempfile.tempdir = None
     sys.dont_write_bytecode = True
-    drop_privileges()
+    drop_privileges((sys.prefix, __file__, *needed))
     _limit(resource.RLIMIT_NPROC, 4 * MAX_PROCESSES)
     if limits.memory_mib is not None:
         # Twice over: the supervisor sees resident memory only now and then, this one holds at once.

@@ -69,7 +69,8 @@ class EngineSettings:
         env: variables to be set beside.
         paths: folders in front of `sys.path`, in the zygote, its children and the Pythons that these start: a torch
             there is imported instead of the installed one. It goes through PYTHONPATH.
-        offline: whether cells are kept from the network; a warning says where the system does not let us.
+        offline: whether the import of torch, too, is kept from the network; a warning says where that cannot be.
+        confined: whether cells are in a sandbox: see `sandbox.Sandbox`.
         grace: seconds a child gets beyond its own: `grace_s`, `start_s`, `exit_s`; and a new supervisor: `hello_s`.
     """
 
@@ -82,6 +83,7 @@ class EngineSettings:
     env: Mapping[str, str] = field(default_factory=dict)
     paths: tuple[Path, ...] = ()
     offline: bool = False
+    confined: bool = True
     grace: Mapping[str, float] = field(default_factory=lambda: dict(GRACE))
 
 
@@ -147,6 +149,7 @@ class Engine:
                         "imports": self.settings.imports,
                         "distributions": self.settings.distributions,
                         "offline": self.settings.offline,
+                        "confined": self.settings.confined,
                     }
                     send(self._control, settings)
                     hello = receive(self._control, 2 * START_S, self._is_running)
@@ -242,6 +245,8 @@ class Engine:
                 ours.close()
                 raise
             if hello is not None:
+                with self._lock:
+                    self.facts = replace(self.facts, unconfined=tuple(hello["unconfined"]))
                 return ours, bool(hello["namespace"])
             ours.close()
             with self._lock:

@@ -80,6 +80,7 @@ class EnvironmentFacts:
         known_targets: devices and backends of which it remembers what a compile needs, see `warmup.is_known`.
         paths: folders that must not show in results, and the word that stands for each; empty: it is left out.
         distributions: versions of those packages that were asked for and are installed, by name.
+        unconfined: what its cells are not kept from, in words of `sandbox`; known once a worker is open.
     """
 
     torch: str = ""
@@ -92,6 +93,7 @@ class EnvironmentFacts:
     known_targets: tuple[str, ...] = ()
     paths: Mapping[str, str] = field(default_factory=dict)
     distributions: Mapping[str, str] = field(default_factory=dict)
+    unconfined: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return them as they travel in JSON."""
@@ -104,4 +106,4 @@ class EnvironmentFacts:
         Args:
             data: the decoded JSON.
         """
-        return cls(**{**data, "known_targets": tuple(data["known_targets"])})
+        return cls(**{**data, "known_targets": tuple(data["known_targets"]), "unconfined": ()})

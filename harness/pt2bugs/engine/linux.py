@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import os
 import re
 import resource
 import signal
+import socket
+import struct
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,11 +20,16 @@ from typing import Any
 from pt2bugs.engine.protocol import EXIT_S
 
 _CLONE_NEWNS, _CLONE_NEWUSER, _CLONE_NEWPID, _CLONE_NEWNET = 0x00020000, 0x10000000, 0x20000000, 0x40000000
+_CLONE_NEWIPC = 0x08000000
+_SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
 _MS_REC, _MS_PRIVATE = 0x4000, 0x40000
 _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 2, 4, 8
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 1, 4, 36, 38
+_PR_CAPBSET_DROP = 24
 _CAPABILITIES_3 = 0x20080522
 _CAP_DAC_READ_SEARCH = 2
+_CAPABILITIES = 64
+"""More than any kernel has."""
 NO_NAMESPACE_VARIABLE = "PT2BUGS_NO_NAMESPACE"
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -52,17 +61,38 @@ def may_be_traced(allowed: bool) -> None:
 _HEADER = (ctypes.c_uint32 * 2)(_CAPABILITIES_3, 0)
 _READING = 1 << _CAP_DAC_READ_SEARCH
 _KEPT = (ctypes.c_uint32 * 6)(_READING, _READING, 0, 0, 0, 0)
+_KEEPABLE = (ctypes.c_uint32 * 6)(0, _READING, 0, 0, 0, 0)
 _NONE = (ctypes.c_uint32 * 6)()
 
 
-def drop_privileges() -> None:
-    """Give up the rights of root for good, but that of reading any file; programs started from here do not regain them.
+def drop_privileges(needed: Sequence[str] = ()) -> None:
+    """Give up the rights of root for good; programs started from here do not regain them.
 
-    Without them a check can neither mount, nor trace the processes above it, which still have them.
+    Without them a check can neither mount, nor trace the processes above it, which still have them. The right to read
+    any file stays only where a needed one is another user's: with it a hidden file can be opened by its number.
+
+    Args:
+        needed: files and folders that must stay readable.
     """
     _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    if _libc.capset(_HEADER, _KEPT) != 0:
-        _libc.capset(_HEADER, _NONE)
+    may_read = _libc.capset(_HEADER, _KEEPABLE) == 0
+    _libc.capset(_HEADER, _KEPT if may_read and any(map(_is_denied, needed)) else _NONE)
+
+
+def _is_denied(path: str) -> bool:
+    try:
+        os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+    except PermissionError:
+        return True
+    except OSError:
+        pass
+    return False
+
+
+def limit_privileges() -> None:
+    """Have no program that is started from here gain a right that this process might give up."""
+    for capability in range(_CAPABILITIES):
+        _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
 
 
 def enter_namespace() -> bool:
@@ -75,11 +105,47 @@ def enter_namespace() -> bool:
 
 
 def leave_network() -> bool:
-    """Have this process and its children reach no network, not even this machine by way of one.
+    """Have this process and its children reach no network but a loopback of their own.
 
     It must be of one thread. Without root this takes a user namespace.
     """
-    return bool(_libc.unshare(_CLONE_NEWNET) == 0) or _unshare_as_user(_CLONE_NEWNET)
+    if _libc.unshare(_CLONE_NEWNET) != 0 and not _unshare_as_user(_CLONE_NEWNET):
+        return False
+    with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+        request = struct.pack("16sH14s", b"lo", 0, b"")
+        flags = struct.unpack("16sH14s", fcntl.ioctl(asked, _SIOCGIFFLAGS, request))[1]
+        fcntl.ioctl(asked, _SIOCSIFFLAGS, struct.pack("16sH14s", b"lo", flags | _IFF_UP, b""))
+    return True
+
+
+def leave_messages() -> bool:
+    """Have this process and its children share no memory or queue of System V with others."""
+    return bool(_libc.unshare(_CLONE_NEWIPC) == 0)
+
+
+def leave_mounts() -> None:
+    """Have mounts of this process and its children be their own.
+
+    Raises:
+        OSError: the system refuses it.
+    """
+    if _libc.unshare(_CLONE_NEWNS) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+def enter(namespace: int) -> None:
+    """Enter a namespace.
+
+    Args:
+        namespace: a descriptor of it.
+
+    Raises:
+        OSError: the system refuses it.
+    """
+    if _libc.setns(namespace, 0) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
 
 
 def _unshare_as_user(flags: int) -> bool:

@@ -20,13 +20,14 @@ class Needs(TypedDict):
 # Client and zygote.
 
 
-class _Offline(TypedDict, total=False):
-    """True: the zygote leaves the network before it imports torch."""
+class _Confinement(TypedDict, total=False):
+    """`offline`: the zygote leaves the network before it imports torch; `confined`: cells are in a sandbox."""
 
     offline: bool
+    confined: bool
 
 
-class Settings(_Offline):
+class Settings(_Confinement):
     """The first message to the zygote: see `EngineSettings`."""
 
     threads: int
@@ -77,9 +78,10 @@ class Opened(TypedDict, total=False):
 
 
 class Hello(TypedDict):
-    """The first message of a supervisor: whether it has a namespace of its own."""
+    """The first message of a supervisor: whether it has a namespace of its own, and what cells are not kept from."""
 
     namespace: bool
+    unconfined: list[str]
 
 
 class Setup(TypedDict):
@@ -90,10 +92,18 @@ class Setup(TypedDict):
 
 
 class _Anywhere(TypedDict, total=False):
-    """Way in which a cell is started: ``spawn`` for a fresh interpreter, which gets the variables of `env`."""
+    """Way in which a cell is started: ``spawn`` for a fresh interpreter, which gets the variables of `env`.
+
+    In a sandbox: whether the network is there, and files and folders that it may `read` or `write` beside the folder
+    of the file that it runs. `strict`: it does not run where the network cannot be taken away.
+    """
 
     isolation: str
     env: Mapping[str, str]
+    network: bool
+    strict: bool
+    read: Sequence[str]
+    write: Sequence[str]
 
 
 class OnFile(_Anywhere):

@@ -24,7 +24,7 @@ class Normalizer:
     def __init__(self, paths: Mapping[str, str]) -> None:
         run_folder = re.escape(tempfile.gettempdir()) + r"/pt2bugs-[^/\s'\"]+"
         self._names = {path: word for path, word in {**paths, _OWN: "", str(Path.home()): "~"}.items() if len(path) > 1}
-        self._cell, self._run = rf"(?P<cell>{run_folder}/cell-[^/\s'\"]+)", f"(?P<run>{run_folder})"
+        self._cell, self._run = rf"(?P<cell>{run_folder}(?:/disk/cells)?/cell-[^/\s'\"]+)", f"(?P<run>{run_folder})"
         self._patterns: dict[str, re.Pattern[str]] = {}
 
     def hide(self, text: str, case: Path) -> str:

@@ -39,6 +39,7 @@ from pt2bugs.engine.protocol import (
     StopReason,
     send,
 )
+from pt2bugs.engine.sandbox import DISK, FILES, NETWORK, Sandbox, View, beside
 from pt2bugs.engine.warmup import provide
 
 _POLL_S = 0.1
@@ -52,6 +53,7 @@ class Supervisor:
         control: the socket of that client.
         folder: of the run.
         bootstrap: the command that starts a fresh interpreter.
+        sandbox: of its cells; None: they are not confined.
     """
 
     def __init__(
@@ -62,18 +64,21 @@ class Supervisor:
         descendants: Descendants,
         bootstrap: list[str],
         grace: Mapping[str, float],
+        sandbox: Sandbox | None = None,
     ) -> None:
         self._control, self._descendants, self._bootstrap = control, descendants, bootstrap
+        self._sandbox = sandbox
         self._state = ProcessState.now()
         self._grace_s, self._start_s, self._exit_s = grace["grace_s"], grace["start_s"], grace["exit_s"]
-        self._folder = CellFolder(folder, name)
+        self._folder = CellFolder(sandbox.cells if sandbox else folder, name)
         self._data_bytes = linux.data_bytes()
         self._pipe: tuple[int, ReportPipe] | None = None
 
     def serve(self) -> None:
         """Answer requests until the client is gone."""
         self._folder.renew()
-        send(self._control, Hello(namespace=self._descendants.namespace))
+        unconfined = self._sandbox.unconfined if self._sandbox else [NETWORK, FILES, DISK]
+        send(self._control, Hello(namespace=self._descendants.namespace, unconfined=unconfined))
         with self._control.makefile("rb") as lines:
             for message in _messages(lines):
                 if "provide" in message:
@@ -87,6 +92,8 @@ class Supervisor:
                 # The client writes its record meanwhile, before it asks for the next cell.
                 self._folder.renew()
                 with contextlib.suppress(OSError):
+                    if self._sandbox is not None:
+                        self._sandbox.renew()
                     self._prepare()
 
     def _prepare(self) -> tuple[int, ReportPipe]:
@@ -105,12 +112,14 @@ class Supervisor:
         began = time.monotonic()
         try:
             reader, pipe = self._prepare()
+            view = self._view(request)
         except OSError as error:
             return ChildExit(stopped=StopReason.SETUP, detail=str(error))
         self._pipe = None
         writer = pipe.fd
         request = {**request, "code": _code_of(request.get("path", ""))}
         body = body_of(request["kind"])
+        needed = [request["path"]] if "path" in request else []
         # Text still in the buffers would be written again by every child.
         sys.stdout.flush()
         sys.stderr.flush()
@@ -128,8 +137,9 @@ class Supervisor:
                 os.close(self._control.fileno())
                 pipe.own()
                 try:
+                    view.enter()
                     become_cell(
-                        self._folder.path, self._folder.output, limits, self._data_bytes,
+                        self._folder.path, self._folder.output, limits, self._data_bytes, needed,
                         namespace=self._descendants.namespace,
                     )  # fmt: skip
                 except OSError as error:
@@ -155,6 +165,22 @@ class Supervisor:
             ended.stopped, ended.detail = StopReason.SETUP, str(ended.frames["setup"])
         ended.output_tail += tail_of(output)
         return ended
+
+    def _view(self, request: Mapping[str, Any]) -> View:
+        """Return what the cell of a request is to enter.
+
+        Raises:
+            OSError: it cannot be made.
+        """
+        if request.get("strict") and (self._sandbox is None or NETWORK in self._sandbox.unconfined):
+            raise OSError("the system does not let its network be taken away")
+        if self._sandbox is None:
+            return View()
+        path = request.get("path")
+        own = [beside(path)] if path else []
+        return self._sandbox.view(
+            [*own, *request.get("read", ())], request.get("write", ()), network=request.get("network", False)
+        )
 
     def _watch(self, pid: int, report: ReportReader, limits: Limits, began: float, output: str) -> ChildExit:
         """Watch one child to its end; kill it when it is over a limit."""

@@ -25,6 +25,7 @@ from pt2bugs.engine.linux import Descendants, ProcessState
 from pt2bugs.engine.messages import Nothing, Open, Opened, Settings, Started, ToZygote
 from pt2bugs.engine.observe import in_one_line
 from pt2bugs.engine.protocol import send
+from pt2bugs.engine.sandbox import Sandbox, Surroundings, environment_folders
 from pt2bugs.engine.supervisor import Supervisor
 from pt2bugs.engine.warmup import prepare, provide
 
@@ -53,6 +54,9 @@ def serve(control: socket.socket, folder: Path, bootstrap: list[str], *, namespa
         traceback.print_exc()
         send(control, Started(failed=in_one_line(error)))
         return
+    around = None
+    if settings.get("confined", True):
+        around = Surroundings(tuple(environment_folders(os.environ)), facts.memory)
     COUNTS.watch()
     remember_originals()
     prepare_cells()
@@ -87,7 +91,7 @@ def serve(control: socket.socket, folder: Path, bootstrap: list[str], *, namespa
                 for pidfd in supervisors.values():
                     os.close(pidfd)
                 control.close()
-                _become_supervisor(client, folder, message, bootstrap, namespace=namespace)
+                _become_supervisor(client, folder, message, bootstrap, around, namespace=namespace)
             client.close()
             supervisors[pid] = watched if (watched := linux.open_pidfd(pid)) is not None else -1
             names = {name: known for name, known in names.items() if known in supervisors} | {message["open"]: pid}
@@ -99,6 +103,7 @@ def _become_supervisor(
     folder: Path,
     message: Open,
     bootstrap: list[str],
+    around: Surroundings | None,
     *,
     namespace: bool,
 ) -> NoReturn:
@@ -111,7 +116,9 @@ def _become_supervisor(
             linux.adopt_orphans()
             descendants = Descendants(namespace=False)
         linux.may_be_traced(False)
-        Supervisor(client, folder, message["open"], descendants, bootstrap, message["grace"]).serve()
+        linux.limit_privileges()
+        sandbox = Sandbox(folder / "disk", around) if around and descendants.own_proc else None
+        Supervisor(client, folder, message["open"], descendants, bootstrap, message["grace"], sandbox).serve()
         status = 0
     except BaseException:
         traceback.print_exc()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pt2bugs.engine.environment import cell_environment
 from pt2bugs.engine.folders import cache_home
 from pt2bugs.engine.linux import enter_namespace
+from pt2bugs.engine.sandbox import DISK, FILES, NETWORK, probe
 from pt2bugs.envs.size import format_size
 from pt2bugs.errors import install_command
 
@@ -37,6 +38,7 @@ def findings(environ: Mapping[str, str]) -> Iterator[Finding]:
     """
     yield _compiler(environ)
     yield _namespaces()
+    yield _sandbox()
     uv = _uv()
     yield Finding("uv", True, uv) if uv else Finding("uv", False, "not installed", install_command("run"))
     yield _pythons(uv)
@@ -71,6 +73,23 @@ def _namespaces() -> Finding:
         return Finding("namespaces", True, "processes of a check cannot outlive it")
     remedy = "allow user namespaces (sysctl kernel.unprivileged_userns_clone=1) to close that gap"
     return Finding("namespaces", None, "not allowed: a process that a check hides may outlive it", remedy)
+
+
+def _sandbox() -> Finding:
+    """Return whether cells can be kept from the network, the user's files and a full disk."""
+    unconfined = probe()
+    if not unconfined:
+        return Finding("sandbox", True, "a check sees neither the network nor your files, and writes 8 GiB at most")
+    missing = "; ".join(_NOT_CONFINED[word] for word in unconfined)
+    remedy = "allow namespaces, or run code that you have not read in a container or a virtual machine of its own"
+    return Finding("sandbox", None, missing, remedy)
+
+
+_NOT_CONFINED = {
+    NETWORK: "a check reaches the network",
+    FILES: "a check reads and writes whatever you may",
+    DISK: "a check can fill the disk",
+}
 
 
 def _uv() -> str:

@@ -60,6 +60,7 @@ def check_of(cell: Cell) -> Check:
         compiles=case.compiles,
         isolation=case.isolation,
         env=case.env,
+        network=case.network,
     )
 
 

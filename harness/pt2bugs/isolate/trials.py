@@ -45,6 +45,7 @@ class Check:
     compiles: bool = True
     isolation: str = "fork"
     env: Mapping[str, str] = field(default_factory=dict)
+    network: bool = False
 
 
 @dataclass(frozen=True)
@@ -233,9 +234,11 @@ def _run(worker: Worker, engine: Engine, check: Check, *, swap: list[Mapping[str
         "compiles": check.compiles,
         "isolation": check.isolation,
         "env": dict(check.env),
+        "network": check.network,
         "setup": None,
         "swap": swap,
         "trace": str(trace) if trace else "",
+        "write": [str(trace.parent)] if trace else [],
     }
     memory = check.memory_mib if check.device == "cpu" else None
     engine.start()

@@ -41,13 +41,15 @@ FULL = 1
 class _MayFollow(TypedDict, total=False):
     frames: list[str]
     build: str
+    unconfined: list[str]
     host: str
 
 
 class Record(_MayFollow):
     """One run of one cell. `frames` follows where torch frames beyond the innermost one were kept, `build` where the
-    interpreter was named by ``--python-exe`` and does not stand for a release, `host` where a worker of a cluster ran
-    it: the class of its machine."""
+    interpreter was named by ``--python-exe`` and does not stand for a release, `unconfined` what the machine could not
+    keep the cell from, in words of `engine.sandbox`, `host` where a worker of a cluster ran it: the class of its
+    machine."""
 
     schema: int
     run_id: str
@@ -100,6 +102,7 @@ RUN_KEYS = (
     "extras",
     "harness",
     "build",
+    "unconfined",
 )
 """What lines of one run in one environment have in common."""
 KEYS = tuple(key for key in Record.__annotations__ if key not in OPTIONAL_KEYS)
@@ -121,6 +124,8 @@ class Facts(Protocol):
     def device_name(self) -> str: ...
     @property
     def cpu_capability(self) -> str: ...
+    @property
+    def unconfined(self) -> Sequence[str]: ...
 
 
 def new_record(
@@ -188,6 +193,8 @@ def new_record(
         record["frames"] = list(seen.frames)
     if build:
         record["build"] = build
+    if facts.unconfined:
+        record["unconfined"] = list(facts.unconfined)
     return record
 
 

@@ -209,6 +209,7 @@ class Measuring:
             "compiles": cell.case.compiles,
             "isolation": cell.case.isolation,
             "env": dict(cell.case.env),
+            "network": cell.case.network,
             "setup": setup,
         }
 

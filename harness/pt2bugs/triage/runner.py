@@ -17,6 +17,7 @@ from pt2bugs.engine.environment import EnvironmentFacts
 from pt2bugs.engine.messages import CheckRequest, OnFile
 from pt2bugs.engine.normalize import Normalizer
 from pt2bugs.engine.protocol import Limits
+from pt2bugs.engine.sandbox import is_shared
 from pt2bugs.files import write_text
 from pt2bugs.run.measurement import observe_exit
 from pt2bugs.triage.budget import Budget
@@ -28,6 +29,24 @@ PROGRAM_NAME = "program.py"
 """Stands for the name of the program's file in messages: copies of one program have other names, and fail alike."""
 MEMORY_MIB = 8192
 """Memory of a run, beyond the imported torch."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """Things that programs may reach beside their own folder.
+
+    Args:
+        network: whether they may use it.
+        strict: whether they do not run where the network cannot be taken away.
+        read: files and folders.
+    """
+
+    network: bool = False
+    strict: bool = False
+    read: tuple[Path, ...] = ()
+
+
+NOTHING = Access()
 
 
 @dataclass(frozen=True)
@@ -90,7 +109,7 @@ class ProgramRunner:
         timeout_s: of one run.
         argv: arguments of the program.
         beside: the folder of the program as it was given, whose modules programs made of it may import.
-        offline: whether programs run without network, or not at all.
+        access: what the programs may reach.
     """
 
     python: Path
@@ -98,7 +117,7 @@ class ProgramRunner:
     timeout_s: float = 120.0
     argv: Sequence[str] = ()
     beside: Path | None = None
-    offline: bool = False
+    access: Access = NOTHING
     runs: int = 0
     facts: EnvironmentFacts = field(default_factory=EnvironmentFacts)
 
@@ -211,6 +230,11 @@ class ProgramRunner:
             "timeout_s": seconds,
             "env": dict(env or {}),
             "isolation": "spawn" if fresh else "fork",
+            "network": self.access.network,
+            "strict": self.access.strict,
+            "read": [*map(str, self.access.read), *_own_folder(self.beside)],
+            # A program may write, rename or delete itself.
+            "write": _own_folder(path.parent),
         }
         request: CheckRequest | RedirectedRequest = {
             **file,
@@ -221,7 +245,6 @@ class ProgramRunner:
             "stdout": stdout,
             "unit_test": unit_test,
             "beside": "" if alone or self.beside in (None, path.parent) else str(self.beside),
-            "offline": self.offline,
         }
         if check:
             request = {**file, "kind": "check", "check": check, "arguments": {}, "compiles": False, "setup": None}
@@ -266,6 +289,11 @@ class ProgramRunner:
         return seen
 
 
+def _own_folder(folder: Path | None) -> list[str]:
+    """Return the folder as a list; an empty one where others have their files there, too."""
+    return [str(folder.resolve())] if folder is not None and not is_shared(str(folder.resolve())) else []
+
+
 def _memory_for(path: Path) -> int | None:
     """Return the limit of memory; none where the program names an accelerator, whose drivers map more than they use."""
     with contextlib.suppress(OSError):
@@ -287,8 +315,7 @@ def program_runner(
     timeout_s: float,
     argv: Sequence[str],
     beside: Path | None = None,
-    *,
-    offline: bool = False,
+    access: Access = NOTHING,
 ) -> Iterator[ProgramRunner]:
     """Yield a runner that is closed at the end; see `ProgramRunner`.
 
@@ -298,10 +325,10 @@ def program_runner(
         timeout_s: of one run.
         argv: arguments of the program.
         beside: the folder of the program as it was given.
-        offline: whether programs run without network, or not at all.
+        access: what the programs may reach.
 
     Raises:
         EngineError: the interpreter does not start, or has no torch.
     """
-    with ProgramRunner(python, budget, timeout_s, argv, beside, offline) as opened:
+    with ProgramRunner(python, budget, timeout_s, argv, beside, access) as opened:
         yield opened

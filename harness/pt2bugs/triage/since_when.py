@@ -20,7 +20,7 @@ from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.identity import Identity
 from pt2bugs.triage.program import Program
 from pt2bugs.triage.reproduce import Oracle, comparing, first_difference, refuse
-from pt2bugs.triage.runner import RunResult, program_runner
+from pt2bugs.triage.runner import NOTHING, Access, RunResult, program_runner
 
 SLOWER = 3.0
 """A release on which the program takes so many times as long is told as slower."""
@@ -156,7 +156,7 @@ def since_when(
     timeout_s: float = 120.0,
     compare_output: bool = False,
     beside: Path | None = None,
-    offline: bool = False,
+    access: Access = NOTHING,
 ) -> Releases:
     """Search the releases for where the program changes.
 
@@ -173,7 +173,7 @@ def since_when(
         timeout_s: of one run.
         compare_output: whether what it prints is compared with what it prints without the compiler.
         beside: the folder of the program as it was given.
-        offline: whether programs run without network, or not at all.
+        access: what programs may reach.
     """
     releases = Releases(list(names))
     counts_caught = True
@@ -195,7 +195,7 @@ def since_when(
             timeout_s=timeout_s,
             compare_output=compare_output,
             beside=beside,
-            offline=offline,
+            access=access,
         )
 
     ends = [names[-1], names[0]] if len(names) > 1 else list(names)
@@ -230,7 +230,7 @@ def _ask(
     timeout_s: float,
     compare_output: bool,
     beside: Path | None,
-    offline: bool,
+    access: Access,
 ) -> Answer:
     nothing = Identity(Outcome.ERROR)
     if budget.is_over:
@@ -239,7 +239,7 @@ def _ask(
         began = time.monotonic()
         python = python_of(name)
         budget.exclude(time.monotonic() - began)
-        with program_runner(python, budget, timeout_s, argv, beside, offline=offline) as runner:
+        with program_runner(python, budget, timeout_s, argv, beside, access) as runner:
             allowed = budget.cap(timeout_s)
             if allowed < min(timeout_s, _LEAST_RUN_S):
                 return Answer(name, None, nothing, "the budget was spent")

@@ -33,7 +33,7 @@ from pt2bugs.triage.redact import redact_source
 from pt2bugs.triage.report import Triage, report
 from pt2bugs.triage.reproduce import MISSING, TIMES, Reproduction, reproduce
 from pt2bugs.triage.reproducer import versions, write_reproducers
-from pt2bugs.triage.runner import ProgramRunner, program_runner
+from pt2bugs.triage.runner import NOTHING, Access, ProgramRunner, program_runner
 from pt2bugs.triage.since_when import PythonOf, Releases, since_when
 from pt2bugs.triage.verdict import NOT_A_BUG, decide, refused_argument
 from pt2bugs.triage.workarounds import try_workarounds
@@ -53,7 +53,7 @@ class Settings:
         releases: what to search, oldest first; empty: the one interpreter alone.
         cases, results: the corpus and its journal, to find known bugs in.
         skip: steps to leave out: ``minimize``, ``artifacts``.
-        offline: whether the program runs without network, or not at all.
+        access: what the program may reach.
     """
 
     folder: Path
@@ -68,7 +68,7 @@ class Settings:
     compare_output: bool = False
     drop_unused_imports: bool = False
     skip: frozenset[str] = frozenset()
-    offline: bool = False
+    access: Access = NOTHING
     log: Callable[[str], None] = field(default=lambda _: None)
     warn: Callable[[str], None] = field(default=lambda _: None)
 
@@ -124,9 +124,7 @@ class _Triaging:
 
     def _runner(self, release: str) -> contextlib.AbstractContextManager[ProgramRunner]:
         settings, python = self._settings, self._python(release)
-        return program_runner(
-            python, self._budget, settings.timeout_s, settings.argv, self._beside, offline=settings.offline
-        )
+        return program_runner(python, self._budget, settings.timeout_s, settings.argv, self._beside, settings.access)
 
     def _python(self, release: str) -> Path:
         """Return the interpreter of a release; making its environment is no part of the budget."""
@@ -164,7 +162,7 @@ class _Triaging:
             timeout_s=settings.timeout_s,
             compare_output=settings.compare_output,
             beside=self._beside,
-            offline=settings.offline,
+            access=settings.access,
         )
 
     def _without_unused_imports(self, program: Program) -> tuple[Program, list[str]]:

@@ -200,7 +200,7 @@ class Recorder:
     ) -> None:
         self.program, self._argv, self.timeout_s = program.resolve(), list(argv), timeout_s
         targets = (("cpu", "inductor"),)
-        self._engine = Engine(EngineSettings(python=python, targets=targets, **settings))
+        self._engine = Engine(EngineSettings(python=python, targets=targets, confined=False, **settings))
         self._worker: Worker | None = None
         self._folder = tempfile.TemporaryDirectory(prefix="pt2bugs-upgrade-")
         self.scratch = Path(self._folder.name)

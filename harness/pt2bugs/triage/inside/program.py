@@ -10,14 +10,11 @@ import unittest
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
-from pt2bugs.case.observation import Observation
-from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.engine.call import tell
 from pt2bugs.engine.check import import_file, seed
 from pt2bugs.engine.messages import CallRequest, CheckReport
 from pt2bugs.engine.observe import render
 from pt2bugs.engine.program import kept_stdout, observe_program, run_as_main
-from pt2bugs.triage.inside.network import leave_network
 from pt2bugs.triage.inside.redirect import NONE, Entries, HandledExceptions, install
 from pt2bugs.triage.inside.redirect import __file__ as redirect_file
 
@@ -32,7 +29,6 @@ class RedirectedRequest(CallRequest):
         stdout: Whether what it prints is reported.
         unit_test: Whether its tests are what runs.
         beside: A further folder whose modules it may import, or empty.
-        offline: Whether it runs without network, or not at all.
     """
 
     path: str
@@ -44,7 +40,6 @@ class RedirectedRequest(CallRequest):
     stdout: bool
     unit_test: bool
     beside: str
-    offline: bool
 
 
 class Counts(TypedDict):
@@ -80,7 +75,6 @@ def run(request: RedirectedRequest) -> RedirectedReport:
         request: The file and the redirection.
     """
     path, redirect = request["path"], request["redirect"]
-    is_allowed = not request["offline"] or leave_network()
     entries = Entries(path, lambda kind: tell(f"entered-{kind}", True))
     seed(request["device"], request["threads"])
     install(redirect, entries)
@@ -94,11 +88,7 @@ def run(request: RedirectedRequest) -> RedirectedReport:
             run_as_main(path, request["argv"], request["beside"])
 
     with kept_stdout(wanted=request["stdout"]) as printed:
-        if is_allowed:
-            seen, failure = observe_program(path, request["timeout_s"], body)
-        else:
-            message = "the system does not let its network be taken away"
-            seen, failure = Observation(Outcome.ERROR, message=message), None
+        seen, failure = observe_program(path, request["timeout_s"], body)
     lines = _own_lines(failure, path)
     report: RedirectedReport = {
         "observation": seen.as_dict(),

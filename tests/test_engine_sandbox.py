@@ -1,0 +1,188 @@
+"""What code that nobody has read can reach from a cell: each check here tries, on the fake torch, in one run."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from pt2bugs.engine.sandbox import beside, environment_folders, probe
+from suite import Done, Suite
+
+HARNESS = Path(__file__).resolve().parent.parent / "harness"
+
+pytestmark = pytest.mark.skipif(bool(probe()), reason="this machine has no namespaces for a sandbox")
+
+ATTACKS = {
+    "reaches_the_network": """
+        with pytest.raises(OSError, match="unreachable"):
+            socket.create_connection(("192.0.2.1", 80), 1)
+        """,
+    "reaches_a_service_of_the_machine": """
+        with pytest.raises(OSError, match="refused"):
+            socket.create_connection(("127.0.0.1", {port}), 1)
+        """,
+    "reaches_a_socket_without_a_file": r"""
+        with socket.socket(socket.AF_UNIX) as client, pytest.raises(OSError, match="refused"):
+            client.connect("\0{name}")
+        """,
+    "reaches_a_socket_in_a_temporary_folder": """
+        with socket.socket(socket.AF_UNIX) as client, pytest.raises(OSError, match="No such file"):
+            client.connect("{folder}/service")
+        """,
+    "uses_its_own_loopback": """
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            socket.create_connection(server.getsockname(), 1).close()
+        """,
+    "reads_the_home": """
+        assert not os.path.exists("{folder}/home/secret")
+        """,
+    "reads_secrets_of_root": """
+        assert os.geteuid() != 0 or open("/etc/shadow").read() == ""
+        """,
+    "opens_a_file_by_its_number": """
+        import ctypes
+        handle = ctypes.create_string_buffer(8 + 128)
+        ctypes.memmove(handle, (128).to_bytes(4, sys.byteorder), 4)
+        libc, mount = ctypes.CDLL(None, use_errno=True), ctypes.c_int()
+        assert libc.name_to_handle_at(-100, b"/usr", handle, ctypes.byref(mount), 0) == 0
+        assert libc.open_by_handle_at(os.open("/usr", os.O_RDONLY), handle, os.O_RDONLY) == -1
+        """,
+    "writes_over_a_file": """
+        for path in ("{folder}/kept", __file__, sys.executable, "/etc/passwd"):
+            with pytest.raises(OSError): open(path, "r+")
+            with pytest.raises(OSError): os.chmod(path, 0o777)
+        """,
+    "steers_the_machine": """
+        for path in ("/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/sys/kernel/mm/ksm/run"):
+            with pytest.raises(OSError): open(path, "w")
+        """,
+    "looks_through_the_supervisor": """
+        for name in ("root", "cwd", "mem", "environ", "fd"):
+            with pytest.raises(PermissionError): os.scandir("/proc/1/" + name) and open("/proc/1/" + name)
+        """,
+    "opens_a_disk": """
+        assert not [path for path in os.scandir("/dev") if stat.S_ISBLK(path.stat().st_mode)]
+        """,
+    "has_privileges": """
+        status = open("/proc/self/status").read()
+        assert "NoNewPrivs:\\t1" in status
+        assert re.findall("Cap(?:Prm|Eff|Bnd):\\t(.*)", status) == ["0" * 16] * 3
+        """,
+    "fills_the_disk": """
+        for folder in (tempfile.gettempdir(), "/tmp", "/dev/shm", os.getcwd(), os.environ["HOME"]):
+            status = os.statvfs(folder)
+            assert status.f_blocks * status.f_frsize <= 8 << 30, folder
+        """,
+    "leaves_files_everywhere": """
+        for folder in ("/tmp", "/var/tmp", "/dev/shm", *glob.glob("{cache}/warm/*")):
+            open(folder + "/left", "w").write("x")
+        os.chmod("/tmp", 0)
+        os.chmod("/dev/shm", 0)
+        """,
+    "finds_what_was_left": """
+        for folder in ("/tmp", "/var/tmp", "/dev/shm", *glob.glob("{cache}/warm/*")):
+            assert not os.path.exists(folder + "/left"), folder
+            open(folder + "/mine", "w").close()
+        """,
+    "removes_what_leads_to_it": """
+        top = "/".join(__file__.split("/")[:3])
+        for path in (top, "/".join(os.getcwd().split("/")[:3])):
+            with pytest.raises(OSError): os.rename(path, "/tmp/elsewhere")
+            with pytest.raises(OSError): os.chmod(path, 0)
+        """,
+    "is_allowed_the_network": 'socket.create_connection(("127.0.0.1", {port}), 1).close()',
+    "works_as_before": "assert os.path.exists(__file__) and os.access(os.getcwd(), os.W_OK)",
+}
+ALLOWED = "is_allowed_the_network"
+IMPORTS = "import glob, os, re, socket, stat, sys, tempfile, pytest\n"
+
+
+@dataclass
+class Attacked:
+    suite: Suite
+    done: Done
+
+
+@pytest.fixture(scope="module")
+def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacked]:
+    folder = tmp_path_factory.mktemp("sandbox")
+    suite = Suite(folder)
+    (suite.home / "secret").write_text("x")
+    (folder / "kept").write_text("kept")
+    with (
+        socket.create_server(("127.0.0.1", 0)) as service,
+        socket.socket(socket.AF_UNIX) as named,
+        socket.socket(socket.AF_UNIX) as abstract,
+    ):
+        named.bind(f"{folder}/service")
+        abstract.bind(f"\0{suite.mark}")
+        named.listen()
+        abstract.listen()
+        port = service.getsockname()[1]
+        words = {"{port}": port, "{folder}": folder, "{name}": suite.mark, "{cache}": suite.home / "cache"}
+        for number, (name, attack) in enumerate(ATTACKS.items()):
+            for word, value in words.items():
+                attack = attack.replace(word, str(value))
+            body = textwrap.indent(textwrap.dedent(attack.strip("\n")), "    ")
+            case = f"{IMPORTS}\ndef test_a():\n{body}\n"
+            suite.case(f"c{number:02}_{name}", case, compiles=False, network=name == ALLOWED)
+        yield Attacked(suite, suite.run())
+
+
+@pytest.mark.parametrize(("number", "name"), list(enumerate(ATTACKS)))
+def test_an_attack_ends_in_the_sandbox(number: int, name: str, attacked: Attacked) -> None:
+    record = attacked.done.record(f"c{number:02}_{name}")
+    assert record["outcome"] == "pass", (record["error_type"], record["message"], record["output_tail"])
+    assert "unconfined" not in record
+
+
+def test_nothing_outside_has_changed(attacked: Attacked) -> None:
+    assert (attacked.suite.folder / "kept").read_text() == "kept"
+    assert not list(attacked.suite.home.glob("cache/warm/*/left"))
+    assert not Path("/tmp/left").exists()
+    assert list(attacked.suite.temporary.iterdir()) == []
+
+
+def test_what_a_cell_writes_is_bounded(tmp_path: Path) -> None:
+    program = f"""
+import os, sys
+from pathlib import Path
+from pt2bugs.engine import linux
+from pt2bugs.engine.sandbox import Sandbox, Surroundings
+linux.enter_namespace()
+if (pid := os.fork()) == 0:
+    linux.mount_own_proc()
+    sandbox = Sandbox(Path({str(tmp_path)!r}) / "disk", Surroundings(disk_bytes=1 << 20))
+    sandbox.view((), (), network=False).enter()
+    for folder in (str(sandbox.cells), "/tmp", "/dev/shm"):
+        try: open(folder + "/big", "wb").write(bytes(2 << 20))
+        except OSError as error: print(folder, error.strerror, flush=True)
+    os._exit(0)
+os.waitpid(pid, 0)
+"""
+    environ = {**os.environ, "PYTHONPATH": str(HARNESS)}
+    done = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=True)
+    full = [f"{folder} No space left on device" for folder in (tmp_path / "disk" / "cells", "/tmp", "/dev/shm")]
+    assert done.stdout.splitlines() == full, done.stderr
+
+
+def test_a_program_in_a_folder_of_everybody_is_shown_alone(tmp_path: Path) -> None:
+    home = str(Path.home())
+    assert beside(f"{home}/a.py") == f"{home}/a.py"
+    assert beside("/tmp/a.py") == "/tmp/a.py"
+    assert beside("/a.py") == "/a.py"
+    assert beside(str(tmp_path / "a.py")) == str(tmp_path)
+
+
+def test_an_environment_needs_no_folder_of_everybody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = os.pathsep.join(["/", "/tmp", str(Path.home()), str(tmp_path), "relative", ""])
+    needed = environment_folders({"PATH": path})
+    assert str(tmp_path) in needed
+    assert not {"/", "/tmp", str(Path.home()), "relative", ""} & set(needed)
