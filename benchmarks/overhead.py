@@ -49,7 +49,7 @@ def supervisor(folder: Path, *, namespace: bool, confined: bool) -> Supervisor:
     else:
         linux.adopt_orphans()
         descendants = Descendants(namespace=False)
-    around = Surroundings(tuple(environment_folders(os.environ)), facts.memory)
+    around = Surroundings(tuple(environment_folders(os.environ)), (), facts.memory)
     sandbox = Sandbox(folder / "disk", around) if confined and descendants.own_proc else None
     _, control = socket.socketpair()
     return Supervisor(control, folder, "cell-0", descendants, [], GRACE, sandbox)

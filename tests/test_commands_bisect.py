@@ -212,6 +212,7 @@ def test_flaky_checks(project: Project, period: int, sure: bool) -> None:
     path = project.case("flaky")
     body = FLAKY.format(counter=str(project.folder / "runs-"), period=period)
     path.write_text(case_text(body, bugs=bug("<2.23"), flaky=True))
+    project.environ["PT2BUGS_WRITE"] = str(project.folder)
     done, result = bisect(project, "flaky", "--torch", ">=2.22,<2.24")
     (answer,) = result["answers"]
     if not sure:

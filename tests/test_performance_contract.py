@@ -129,13 +129,13 @@ def compile(function, **options):
         """It compiles no backward either: that is there to see what training imports."""
         log, init = suite.folder / "log", suite.torch / "torch" / "__init__.py"
         init.write_text(init.read_text() + self.COMPILE.format(log=str(log)))
-        suite.run()
+        suite.run(PT2BUGS_WRITE=str(suite.folder))
         assert log.read_text().splitlines() == ["imported now", "trained"]
-        suite.run()
+        suite.run(PT2BUGS_WRITE=str(suite.folder))
         assert log.read_text().splitlines()[2:] == ["imported before"]
         memory = next(suite.folder.rglob("memory.json"))
         memory.write_text(json.dumps(json.loads(memory.read_text()) | {"canary": "that of an older version"}))
-        suite.run()
+        suite.run(PT2BUGS_WRITE=str(suite.folder))
         assert log.read_text().splitlines()[3:] == ["imported now", "trained"], "another program may import more"
 
     def test_what_killed_processes_left_is_removed(self, suite: Suite) -> None:

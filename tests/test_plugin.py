@@ -260,7 +260,7 @@ class TestRepeat:
     def verdicts(self, suite: Suite, what: str, *options: str, **settings: object) -> tuple[list[str], str, int]:
         """The verdict of every repeat, the message of the last, the exit status."""
         suite.case("counts", COUNTS.format(what=what), compiles=False, **settings)  # type: ignore[arg-type]
-        done = suite.run(*options, SUITE_FOLDER=str(suite.folder))
+        done = suite.run(*options, SUITE_FOLDER=str(suite.folder), PT2BUGS_WRITE=str(suite.folder))
         assert [r["repeat"] for r in done.records] == list(range(1, len(done.records) + 1))
         assert {r["repeats"] for r in done.records} == {len(done.records)}
         return [r["verdict"] for r in done.records], done.records[-1]["message"], done.status
@@ -348,7 +348,7 @@ def test_private_corpus_needs_no_settings(suite: Suite) -> None:
 @pytest.mark.parametrize("option", ["--setup-only", "--setup-plan"])
 def test_a_rehearsal_runs_nothing(suite: Suite, option: str) -> None:
     suite.case("one", COUNTS.format(what="pass"), compiles=False)
-    done = suite.run(option, SUITE_FOLDER=str(suite.folder))
+    done = suite.run(option, SUITE_FOLDER=str(suite.folder), PT2BUGS_WRITE=str(suite.folder))
     assert (done.status, done.records) == (0, [])
     assert not (suite.folder / "count").exists()
     assert "no cell was run: --setup-only and --setup-plan ask for none" in done.output
@@ -396,7 +396,7 @@ class TestJobs:
         for own, other in (("a", "b"), ("b", "a")):
             suite.case(own, self.WAITS_FOR_THE_OTHER.format(own=own, other=other), compiles=False, timeout=60)
         suite.case("c", compiles("f"))
-        done = suite.run("--jobs", "2", SUITE_FOLDER=str(suite.folder))
+        done = suite.run("--jobs", "2", SUITE_FOLDER=str(suite.folder), PT2BUGS_WRITE=str(suite.folder))
         assert [record["case"] for record in done.records] == ["a", "b", "c"]
         assert done.verdicts() == dict.fromkeys(("a::test_a", "b::test_a", "c::test_a"), "pass")
 
@@ -432,7 +432,7 @@ class TestJobs:
         """
         for name in "ab":
             suite.case(name, body.format(name=name), compiles=False, timeout=3600)
-        process = suite.start("--jobs", "2", SUITE_FOLDER=str(suite.folder))
+        process = suite.start("--jobs", "2", SUITE_FOLDER=str(suite.folder), PT2BUGS_WRITE=str(suite.folder))
         wait_until((suite.folder / "a").exists)
         wait_until((suite.folder / "b").exists)
         process.send_signal(signal.SIGINT)

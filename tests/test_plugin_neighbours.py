@@ -77,7 +77,7 @@ class TestNeighbours:
         suite.case("a", body, compiles=False)
         for name in "bcd":
             suite.case(name, compiles("f"))
-        process = suite.start("-n", "2", SUITE_FOLDER=str(suite.folder))
+        process = suite.start("-n", "2", SUITE_FOLDER=str(suite.folder), PT2BUGS_WRITE=str(suite.folder))
         wait_until((suite.folder / "mark").exists)
 
         workers: set[int] = set()

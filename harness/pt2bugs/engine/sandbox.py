@@ -25,6 +25,9 @@ from pt2bugs.engine.mounts import become_root, bind, mount_layer, mount_memory, 
 NETWORK, FILES, DISK = "network", "files", "disk"
 """What a cell is kept from; where the machine cannot do it, the word stands in the journal as `unconfined`."""
 
+READ_VARIABLE, WRITE_VARIABLE = "PT2BUGS_READ", "PT2BUGS_WRITE"
+"""Name what cells may read or write beside, as PATH names folders: a licence, the cache of a backend."""
+
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/sys", "/nix", "/gnu")
 _RUN = ("/run/current-system", "/run/opengl-driver")
 """Of /run, which is full of sockets of services, what systems like NixOS keep libraries in."""
@@ -38,6 +41,17 @@ _TOOLKITS = ("CUDA_HOME", "CUDA_PATH", "ROCM_HOME", "ROCM_PATH", "CONDA_PREFIX")
 _HOME = os.path.expanduser("~")  # noqa: PTH111
 """Of the user; that of a cell is another one."""
 _EVERYBODYS = ("/tmp", "/var/tmp", "/dev/shm")
+
+
+def named_paths(environ: Mapping[str, str], name: str) -> tuple[str, ...]:
+    """Return the files and folders of a variable that are there.
+
+    Args:
+        environ: the variables.
+        name: `READ_VARIABLE` or `WRITE_VARIABLE`.
+    """
+    paths = (os.path.realpath(path) for path in environ.get(name, "").split(os.pathsep) if path)
+    return tuple(path for path in paths if os.path.exists(path))  # noqa: PTH110
 
 
 def environment_folders(environ: Mapping[str, str]) -> list[str]:
@@ -108,11 +122,13 @@ class Surroundings:
 
     Args:
         read: files and folders that it reads.
+        write: files and folders that it may write.
         learnt: the folder of what the environment has learnt. What a cell writes there it alone sees.
         disk_bytes: that files of a cell may take, its shared memory too; no more than half of the machine's memory.
     """
 
     read: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
     learnt: str = ""
     disk_bytes: int = 8 << 30
 
@@ -176,7 +192,10 @@ class Sandbox:
         if self._asked != asked:
             self._forget_view()
             needed = _needed([*self._around.read, *read, *([_RESOLVER] if network else [])])
-            self._view, self._asked = self._make(needed, [str(self.cells), *write], network=network), asked
+            self._view, self._asked = (
+                self._make(needed, [str(self.cells), *self._around.write, *write], network=network),
+                asked,
+            )
         return self._view
 
     def _forget_view(self) -> None:
@@ -191,6 +210,8 @@ class Sandbox:
         pid = os.fork()
         if pid == 0:
             try:
+                # Else its namespaces could not be opened by an ordinary user's process.
+                linux.may_be_traced(True)
                 os.write(writer, " ".join(self._become(needed, writable, network=network)).encode())
                 os.close(writer)
                 signal.pause()

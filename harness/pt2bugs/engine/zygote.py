@@ -25,7 +25,14 @@ from pt2bugs.engine.linux import Descendants, ProcessState
 from pt2bugs.engine.messages import Nothing, Open, Opened, Settings, Started, ToZygote
 from pt2bugs.engine.observe import in_one_line
 from pt2bugs.engine.protocol import send
-from pt2bugs.engine.sandbox import Sandbox, Surroundings, environment_folders
+from pt2bugs.engine.sandbox import (
+    READ_VARIABLE,
+    WRITE_VARIABLE,
+    Sandbox,
+    Surroundings,
+    environment_folders,
+    named_paths,
+)
 from pt2bugs.engine.supervisor import Supervisor
 from pt2bugs.engine.warmup import prepare, provide
 
@@ -56,7 +63,11 @@ def serve(control: socket.socket, folder: Path, bootstrap: list[str], *, namespa
         return
     around = None
     if settings.get("confined", True):
-        around = Surroundings(tuple(environment_folders(os.environ)), facts.memory)
+        around = Surroundings(
+            (*environment_folders(os.environ), *named_paths(os.environ, READ_VARIABLE)),
+            named_paths(os.environ, WRITE_VARIABLE),
+            facts.memory,
+        )
     COUNTS.watch()
     remember_originals()
     prepare_cells()
