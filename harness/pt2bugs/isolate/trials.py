@@ -6,7 +6,7 @@ import ast
 import contextlib
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -139,7 +139,7 @@ class Release:
             self._stack.callback(self._worker.close)
         if self._worker is None:
             raise EngineError("the release was closed")
-        return _run(self._worker, self._engine, check, swap=list(swap), trace=trace)
+        return _run(self._worker, self._engine, check, swap=list(swap), trace=trace, write=[self.scratch])
 
     @contextlib.contextmanager
     def patched(self, texts: Mapping[str, str], check: Check) -> Iterator[PatchedRelease]:
@@ -192,7 +192,7 @@ class PatchedRelease:
             What was seen and counted.
         """
         try:
-            return _run(self._worker, self._engine, check, swap=[], trace=trace)
+            return _run(self._worker, self._engine, check, swap=[], trace=trace, write=[trace.parent] if trace else [])
         except EngineError as error:
             # Answers are kept: no folder of this machine may stand in them.
             message = str(error)
@@ -220,7 +220,15 @@ def opened(environments: Iterable[Environment], copies: Path) -> Iterator[list[R
         yield releases
 
 
-def _run(worker: Worker, engine: Engine, check: Check, *, swap: list[Mapping[str, Any]], trace: Path | None) -> Run:
+def _run(
+    worker: Worker,
+    engine: Engine,
+    check: Check,
+    *,
+    swap: list[Mapping[str, Any]],
+    trace: Path | None,
+    write: Sequence[Path],
+) -> Run:
     timeout_s = check.timeout_s * (TRACE_FACTOR if trace else 1)
     request: Any = {
         "kind": "call",
@@ -238,7 +246,7 @@ def _run(worker: Worker, engine: Engine, check: Check, *, swap: list[Mapping[str
         "setup": None,
         "swap": swap,
         "trace": str(trace) if trace else "",
-        "write": [str(trace.parent)] if trace else [],
+        "write": [str(folder.resolve()) for folder in write],
     }
     memory = check.memory_mib if check.device == "cpu" else None
     engine.start()
