@@ -151,6 +151,9 @@ def present(text: str) -> Path:
 
     Args:
         text: of the command line.
+
+    Raises:
+        ArgumentTypeError: there is none.
     """
     path = _path(text, "file or folder")
     if not path.exists():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import MISSING, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from pt2bugs.commands.console import print_json, say, warn
 from pt2bugs.commands.options import (
     CorpusOptions,
     EnvironmentOptions,
+    Group,
     ResultsOptions,
     count,
     folder,
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
     from pt2bugs.triage.workflow import Settings
 
 EXAMPLES = (("pt2bugs triage script.py", "which layer fails, since when, the smallest program, the report"),)
+
+
+_sandbox = partial(option, group=Group("the sandbox (docs/concepts/isolation.md)"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,8 +83,8 @@ class Options(CorpusOptions, ResultsOptions, EnvironmentOptions):
         "--drop-unused-imports", default=False, help="leave out imports that are not installed and not used"
     )
     jobs: int = option("--jobs", default=1, parse=count, metavar="N", help="programs of a folder at once (default: 1)")
-    network: bool = option("--network", default=False, help="the program may use the network")
-    read: Sequence[Path] = option(
+    network: bool = _sandbox("--network", default=False, help="the program may use the network")
+    read: Sequence[Path] = _sandbox(
         "--read", default=(), parse=present, metavar="PATH", help="the program may read this file or folder, too"
     )
     skip: Sequence[str] = option("--skip", default=(), choices=("minimize", "artifacts"), help="leave a step out")

@@ -105,22 +105,24 @@ def gather(
             missing.append(f"{plan.name}: the budget was spent")
             continue
         log(f"artifacts: {plan.name}")
-        with tempfile.TemporaryDirectory(prefix="pt2bugs-artifacts-") as run_folder:
-            env = {name: value.replace("@", run_folder) for name, value in plan.env.items()}
-            result = runner.run(program.path, redirect, env=env, fresh=True)
+        with tempfile.TemporaryDirectory(prefix="pt2bugs-artifacts-") as name:
+            run_folder = Path(name)
+            env = {name: value.replace("@", str(run_folder)) for name, value in plan.env.items()}
+            result = runner.run(program.path, redirect, env=env, write=run_folder, fresh=True)
             problem = f"torch wrote nothing ({result.observation.summary[:120]})"
             if plan.name == TRACEBACK and result.text:
-                write_text(Path(run_folder) / "traceback.txt", result.text)
+                write_text(run_folder / "traceback.txt", result.text)
             if plan.name == "minifier":
-                if not _launchers(Path(run_folder)) and env[REPRO_AFTER] == "aot" and not budget.is_over:
+                if not _launchers(run_folder) and env[REPRO_AFTER] == "aot" and not budget.is_over:
                     # The passes that Inductor runs before it compiles a graph are outside of what "aot" watches.
                     log(f"artifacts: {plan.name}, after Dynamo")
-                    result = runner.run(program.path, redirect, env={**env, REPRO_AFTER: "dynamo"}, fresh=True)
-                _run_launchers(runner, Path(run_folder))
-                settle_repro(Path(run_folder))
+                    env = {**env, REPRO_AFTER: "dynamo"}
+                    result = runner.run(program.path, redirect, env=env, write=run_folder, fresh=True)
+                _run_launchers(runner, run_folder)
+                settle_repro(run_folder)
             if plan.name == "tlparse":
-                problem = _render(Path(run_folder), budget.cap(TLPARSE_S))
-            written = list(_keep(runner, program, Path(run_folder), folder / plan.name, MAX_TOTAL - _size(kept)))
+                problem = _render(run_folder, budget.cap(TLPARSE_S))
+            written = list(_keep(runner, program, run_folder, folder / plan.name, MAX_TOTAL - _size(kept)))
         if problem and (not written or plan.name == "tlparse"):
             missing.append(f"{plan.name}: {problem}")
         kept += written

@@ -196,6 +196,7 @@ class ProgramRunner:
         redirect: Mapping[str, Any] | None = None,
         *,
         env: Mapping[str, str] | None = None,
+        write: Path | None = None,
         fresh: bool = False,
         stdout: bool = False,
         timeout_s: float | None = None,
@@ -209,6 +210,7 @@ class ProgramRunner:
             path: of the file.
             redirect: see `inside.redirect.install`.
             env: variables for the run; with `fresh` they are there before torch is imported.
+            write: a folder that the variables name, to which torch writes.
             fresh: a fresh interpreter instead of a fork.
             stdout: keep what it prints on standard output.
             timeout_s: of this run, instead of the usual.
@@ -234,7 +236,7 @@ class ProgramRunner:
             "strict": self.access.strict,
             "read": [*map(str, self.access.read), *_own_folder(self.beside)],
             # A program may write, rename or delete itself.
-            "write": _own_folder(path.parent),
+            "write": [*_own_folder(path.parent), *([str(write.resolve())] if write is not None else [])],
         }
         request: CheckRequest | RedirectedRequest = {
             **file,
