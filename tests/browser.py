@@ -70,6 +70,22 @@ def click(browser: Any, selector: str) -> None:
     browser.find_element(By.CSS_SELECTOR, selector).click()
 
 
+def reload(browser: Any) -> None:
+    """Load the page again, at the address that its scripts have given it.
+
+    They give it to the renderer. The process that loads pages hears of it a moment later, and goes by its own history.
+    """
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    def knows(driver: Any, address: str) -> bool:
+        history = driver.execute_cdp_cmd("Page.getNavigationHistory", {})
+        return bool(history["entries"][history["currentIndex"]]["url"] == address)
+
+    address = js(browser, "location.href")
+    WebDriverWait(browser, 30).until(lambda driver: knows(driver, address))
+    browser.refresh()
+
+
 def arrive(browser: Any, end: str) -> None:
     """Wait until the browser has opened a page whose address ends so."""
     from selenium.webdriver.support.ui import WebDriverWait

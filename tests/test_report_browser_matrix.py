@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from browser import ALL, Open, arrive, cell, choose, click, js, needs_browser, press, shown, type_text
+from browser import ALL, Open, arrive, cell, choose, click, js, needs_browser, press, reload, shown, type_text
 from report_project import RELEASES
 
 pytestmark = needs_browser
@@ -30,7 +30,7 @@ def test_a_filter(visit: Open, name: str, value: str, left: set[str]) -> None:
     assert shown(browser) == left
     word = "none" if value == "not run" else value
     assert js(browser, "location.search") == f"?{name}={word}"
-    browser.refresh()
+    reload(browser)
     assert shown(browser) == left
     click(browser, "#filters button")
     browser.execute_async_script("setTimeout(arguments[0])")
@@ -47,7 +47,7 @@ def test_the_text_filter(visit: Open, text: str, left: set[str]) -> None:
     browser = visit("index.html")
     type_text(browser, text)
     assert shown(browser) == left
-    browser.refresh()
+    reload(browser)
     assert shown(browser) == left
     assert js(browser, "document.getElementsByName('q')[0].value") == text
 
@@ -181,7 +181,7 @@ def test_filters_are_folded_on_a_phone(visit: Open) -> None:
     click(browser, "#filters summary")
     choose(browser, "component", "inductor")
     assert shown(browser) == {"hostile", "pytorch_5"}
-    browser.refresh()
+    reload(browser)
     assert js(browser, "document.getElementsByName('component')[0].checkVisibility()") is True, "open where one is set"
     visit("index.html", 1400)
     assert js(browser, "document.getElementsByName('component')[0].checkVisibility()") is True
