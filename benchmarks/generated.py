@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from itertools import cycle, islice
@@ -36,18 +36,26 @@ def releases(count: int) -> list[str]:
     return [f"2.{number // 3}.{number % 3}" for number in range(count)]
 
 
-def write_journal(folder: Path, corpus: Path, lines: int, torch: list[str]) -> int:
-    """About `lines` journal lines: every check in every release, again and again. Returns the number of cells."""
+def write_journal(results: Path, corpus: Path, lines: int, torch: list[str], places: Sequence[str] = ()) -> int:
+    """About `lines` journal lines: every check in every release, again and again. Returns the number of cells.
+
+    `places` are the devices and backends, as ``cuda`` or ``cpu-openvino``: without a backend that of the header, whose
+    lines are the corpus's own. Empty for the first device of each header.
+    """
     checks = [(case, check.name) for case in load_cases([corpus]) for check in case.checks]
-    runs = max(1, lines // (len(checks) * len(torch)))
-    folder.mkdir(parents=True)
-    for release in torch:
-        with (folder / f"torch-{release}-py3.11.jsonl").open("w") as file:
-            rows = [_record(case, check, release) for case, check in checks]
-            for run in range(runs):
-                started = f"2026-01-01T{run // 60:02}:{run % 60:02}:00.000Z"
-                file.writelines(_lines(rows, started))
-    return len(checks) * len(torch)
+    cells = len(checks) * len(torch) * max(1, len(places))
+    runs = max(1, lines // cells)
+    for place in places or ("",):
+        device, _, backend = place.partition("-")
+        folder = results / "backends" / backend / "journal" if backend else results / "journal"
+        folder.mkdir(parents=True, exist_ok=True)
+        for release in torch:
+            with (folder / f"torch-{release}-py3.11.jsonl").open("a") as file:
+                rows = [_record(case, check, release, device, backend) for case, check in checks]
+                for run in range(runs):
+                    started = f"2026-01-01T{run // 60:02}:{run % 60:02}:00.000Z"
+                    file.writelines(_lines(rows, started))
+    return cells
 
 
 def _lines(rows: list[Record], started: str) -> Iterator[str]:
@@ -65,8 +73,8 @@ FACTS = EnvironmentFacts(
 )
 
 
-def _record(case: Case, check: str, torch: str) -> Record:
-    cell = Cell(case, case.check(check), case.devices[0], case.backends[0])
+def _record(case: Case, check: str, torch: str, device: str, backend: str) -> Record:
+    cell = Cell(case, case.check(check), device or case.devices[0], backend or case.backends[0])
     bug = expected_bug(case, check, Where(torch, FACTS.python, cell.device, cell.backend))
     seen = Observation(Outcome.PASS, exit_status=0, graphs=1, duration_s=0.4321, peak_rss_mb=512.3)
     if bug:

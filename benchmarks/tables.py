@@ -32,7 +32,7 @@ def main() -> None:
         corpus, results = Path(name, "cases"), Path(name, "results")
         log("writing the journal")
         write_corpus(corpus, options.cases)
-        cells = write_journal(results / "journal", corpus, options.lines, releases(options.releases))
+        cells = write_journal(results, corpus, options.lines, releases(options.releases))
         parse = (sys.executable, "-c", PARSE_ONLY, str(results / "journal"))
         for command in (
             ("export", "--format", "csv"),

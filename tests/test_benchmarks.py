@@ -19,7 +19,7 @@ def test_a_generated_journal_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     corpus, journal = tmp_path / "cases", tmp_path / "journal"
     write_corpus(corpus, 5)
-    cells = write_journal(journal, corpus, 40, releases(3))
+    cells = write_journal(tmp_path, corpus, 40, releases(3))
     checks = sum(len(case.checks) for case in load_cases([corpus]))
     assert cells == 3 * checks
     lines = [json.loads(line) for file in sorted(journal.iterdir()) for line in file.read_text().splitlines()]

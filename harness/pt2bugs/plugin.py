@@ -37,6 +37,7 @@ from pt2bugs.run.measurement import (
     MeasureOptions,
     Measuring,
     OtherTorchError,
+    default_jobs,
     new_run_id,
 )
 
@@ -63,7 +64,7 @@ _OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("import", {"action": "append", "metavar": "MODULE", "help": "module whose import registers the backend"}),
     ("on", {"metavar": "DEVICE", "help": "the device that the backend compiles for, which replaces the CPU"}),
     ("journal", {"type": Path, "help": "append one JSON line per cell to this file"}),
-    ("jobs", {"type": _positive, "metavar": "N", "help": "cells at once, reported in order (default: 1)"}),
+    ("jobs", {"type": _positive, "metavar": "N", "help": "cells at once, reported in order (default: the cores)"}),
     ("repeat", {"type": _positive, "metavar": "N", "help": "run each cell N times in new children"}),
     (
         "confirm",
@@ -452,7 +453,7 @@ class CellRunner:
         )
         measuring = Measuring(Engine(settings, self.config.stash[_warnings].append), options)
         # A worker of pytest-xdist is one of several jobs, and learns one by one which items are its own.
-        jobs = self._option("jobs", 1) if self.is_writer else 1
+        jobs = self._option("jobs", default_jobs(threads)) if self.is_writer else 1
         return CellPool(measuring, items[items.index(first) :], min(jobs, len(items)))
 
     def _run_item(self, item: CellItem) -> Iterator[pytest.TestReport]:

@@ -6,7 +6,6 @@ select_cases(options) -> select_cells(options, cases) -> plan_of(options, select
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -311,12 +310,11 @@ def run_options(options: RunningOptions) -> RunOptions:
     Args:
         options: of the command.
     """
+    from pt2bugs.run.measurement import default_jobs
     from pt2bugs.run.plan import RunOptions
 
-    cores = len(os.sched_getaffinity(0))
     return RunOptions(
-        # One for each core, fewer where a cell has several threads.
-        jobs=options.jobs or max(1, cores // options.threads),
+        jobs=options.jobs or default_jobs(options.threads),
         repeat=options.repeat,
         confirm=options.confirm,
         threads=options.threads,

@@ -5,6 +5,7 @@ Part of the half that runs inside every environment: the pytest plugin measures 
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 import signal
@@ -411,3 +412,12 @@ def _how_it_ended(ended: ChildExit, timeout_s: float, memory_mib: int) -> tuple[
 def new_run_id() -> str:
     """Return a name for a run: sortable by time, unique."""
     return f"{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:8]}"
+
+
+def default_jobs(threads: int = 1) -> int:
+    """Return the number of cells to run at once: one for each core, fewer where a cell has several threads.
+
+    Args:
+        threads: of torch in each cell.
+    """
+    return max(1, len(os.sched_getaffinity(0)) // threads)
