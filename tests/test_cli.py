@@ -128,7 +128,7 @@ def test_list_tells_the_devices_that_were_never_measured(
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["list", "pytorch_3"], 2, "no case 'pytorch_3'; did you mean pytorch_1?; `pt2bugs list` shows all"),
+        (["list", "pytorch_3"], 2, "did you mean pytorch_1? `pt2bugs new pytorch_3` makes a case of it"),
         (["list", "--component", "export"], 3, "nothing selected: --component leaves none of 2 cases"),
         (["list", "pytorch_1", "--component", "inductor"], 3, "--component leaves none of 1 cases"),
         (["list", "--label", "x"], 3, "nothing selected: --label leaves none of 2 cases"),
@@ -180,7 +180,6 @@ def test_a_journal_of_a_newer_schema(corpus: Path, capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["nothing"],
         ["list", "--nothing"],
         ["export"],
         ["run", "--jobs", "0"],
@@ -247,7 +246,10 @@ def test_ctrl_c_inside_executed_text_is_handled_too(tmp_path: Path) -> None:
 def test_a_command_that_does_not_exist(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["comapre", "2.9.1", "2.13"])
-    assert "no command 'comapre'; did you mean compare?" in capsys.readouterr().err
+    assert "no command 'comapre'; did you mean compare? `pt2bugs --help` lists all" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        main(["--versoin"])
+    assert "no option '--versoin'; did you mean --version? `pt2bugs --help`" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -261,7 +263,8 @@ def test_the_short_help_is_a_screen_and_the_long_one_has_everything(
     with pytest.raises(SystemExit, match="0"):
         main(["help", command])
     whole = capsys.readouterr().out
-    assert len(short.splitlines()) <= 24
+    assert len(short.splitlines()) <= 23, "below it stands the prompt"
+    assert [line for line in short.splitlines() if line.endswith("...") and not line.endswith(", ...")] == []
     parser, module = command_parser(command)
     assert f"  {module.EXAMPLES[0][0]}\n" in short
     for action in parser._actions:
@@ -326,7 +329,10 @@ def test_completion_of_fish(capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert "complete -c pt2bugs -n '__fish_seen_subcommand_from compare' -l offline" in lines
     assert any("-n __fish_use_subcommand -a compare " in line for line in lines)
-    assert any("-l torch -r -a '(pt2bugs list --releases" in line for line in lines)
+    assert any("-l torch -r -k -a '(pt2bugs list --releases" in line for line in lines)
+    assert "complete -c pt2bugs -n '__fish_seen_subcommand_from match' -F" in lines
+    assert any("from dataset' -s o -l output -r -F" in line for line in lines)
+    assert any("from help' -a 'list run " in line for line in lines)
     assert all(line.replace("\\'", "").count("'") % 2 == 0 for line in lines)
 
 
@@ -341,12 +347,22 @@ def test_completion(shell: str, corpus: Path, tmp_path: Path) -> None:
     if shell == "bash":
         (tmp_path / "pt2bugs").write_text(f'#!/bin/sh\nexec {sys.executable} -m pt2bugs.cli "$@"\n')
         (tmp_path / "pt2bugs").chmod(0o755)
-        completion = 'COMP_WORDS=(pt2bugs run pytorch_2); COMP_CWORD=2; _shtab_pt2bugs; echo "${COMPREPLY[@]}"'
-        done = subprocess.run(
-            ["bash", "-c", f"{script}\n{completion}"], capture_output=True, text=True, check=False,
-            env={**environ, "PATH": f"{tmp_path}:{environ['PATH']}"},
-        )  # fmt: skip
-        assert "pytorch_22" in done.stdout.split(), done.stderr
+        (tmp_path / "traceback.txt").touch()
+        asked = {
+            "run pytorch_2": "pytorch_22",
+            "match trace": "traceback.txt",
+            "help compa": "compare",
+            "list --no-p": "--no-pager",
+            "--versio": "--version",
+        }
+        for words, answer in asked.items():
+            typed = f"COMP_WORDS=(pt2bugs {words}); COMP_CWORD={len(words.split())}"
+            done = subprocess.run(
+                ["bash", "-c", f'{script}\n{typed}; _shtab_pt2bugs; echo "${{COMPREPLY[@]}}"'],
+                cwd=tmp_path, capture_output=True, text=True, check=False,
+                env={**environ, "PATH": f"{tmp_path}:{environ['PATH']}"},
+            )  # fmt: skip
+            assert answer in done.stdout.split(), (words, done.stderr)
 
 
 WITHOUT = """

@@ -22,13 +22,14 @@ import textwrap
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
+from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 from pt2bugs import __version__
 from pt2bugs.commands import NOTHING, OK, USAGE
 from pt2bugs.commands.console import on_a_terminal, say
-from pt2bugs.commands.options import add_options, options_of
+from pt2bugs.commands.options import add_options, file, folder, options_of, present
 from pt2bugs.errors import NothingSelected, Pt2bugsError, install_command
 
 COMMANDS = {
@@ -211,9 +212,19 @@ def _parse(argv: Sequence[str]) -> tuple[ModuleType, argparse.Namespace]:
         _print_completion(parser, rest)
         raise SystemExit(OK)
     if command not in COMMANDS:
-        parser.error(f"no command {command!r}{_suggestion(command, COMMANDS)} `pt2bugs --help` lists all")
+        kind, words = ("option", _OWN) if command.startswith("-") else ("command", tuple(COMMANDS))
+        _refuse("pt2bugs", f"no {kind} {command!r}{_suggestion(command, words) or ';'} `pt2bugs --help` lists all")
     sub, module = command_parser(command)
     return module, _parse_command(sub, module.Options, rest)
+
+
+_OWN = ("-h", "--help", "-V", "--version", "--print-completion")
+"""Options of `pt2bugs` itself."""
+
+
+def _refuse(prog: str, problem: str) -> NoReturn:
+    say(f"{prog}: {problem}")
+    raise SystemExit(USAGE)
 
 
 def _suggestion(word: str, words: Iterable[str]) -> str:
@@ -248,7 +259,9 @@ class Parser(argparse.ArgumentParser):
             else self._get_formatter()._format_args(action, str(action.metavar))
             for action in sorted(taken, key=lambda action: not action.option_strings)
         ]
-        self.usage = " ".join(["%(prog)s", *words, "[OPTION]"])
+        # "usage: " stands before it.
+        width = shutil.get_terminal_size().columns - 7
+        self.usage = textwrap.fill(" ".join([self.prog, *words, "[OPTION]"]), width, subsequent_indent=" " * 9)
 
     def format_brief(self) -> str:
         """Return what fits a screen: the command's own options, a line for each, and its examples."""
@@ -256,10 +269,10 @@ class Parser(argparse.ArgumentParser):
         own = [*self._positionals._group_actions, *self._optionals._group_actions]
         names = {action: self._name_of(action) for action in own if action.dest not in ("help", "no_pager")}
         indent = 4 + max(map(len, names.values()), default=0)
-        lines = [f"  {name:{indent - 2}}{_clause(action.help or '', width - indent)}" for action, name in names.items()]
+        lines = [f"  {name:{indent - 2}}{_clause(action, width - indent)}" for action, name in names.items()]
         groups = [str(group.title).partition(" (")[0] for group in self._action_groups[2:] if group._group_actions]
-        more = "--help explains all of them" + (f", and the groups: {', '.join(groups)}" if groups else "")
-        parts = [f"usage: {(self.usage or '') % {'prog': self.prog}}\n\n{self.description}", "\n".join(lines)]
+        more = "--help explains every option" + (f", also those of: {', '.join(groups)}" if groups else "")
+        parts = [f"usage: {self.usage}\n\n{self.description}", "\n".join(lines)]
         examples = [f"  {command}" for command, _ in self.examples[: max(1, 16 - len(lines) - len(groups) // 2)]]
         parts += ["\n".join(["examples:", *examples]), textwrap.fill(more, width, break_on_hyphens=False)]
         return "\n\n".join(filter(None, parts)) + "\n"
@@ -270,8 +283,21 @@ class Parser(argparse.ArgumentParser):
             return str(action.metavar)
         words = "|".join(map(str, action.choices or ())) or action.dest.upper()
         value = action.metavar or (words if len(words) < 16 else "WORD")
+        value = value if isinstance(value, str) else " ".join(value)
         name = next(name for name in action.option_strings if name.startswith("--"))
         return name + (f" {value}" if action.nargs != 0 else "")
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, and how the command is used.
+
+        Args:
+            message: what is wrong.
+
+        Raises:
+            SystemExit: always.
+        """
+        self.print_usage(sys.stderr)
+        _refuse(self.prog, message)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         words = list(map(str, action.choices or ()))
@@ -312,11 +338,18 @@ def _examples(examples: Sequence[tuple[str, str]]) -> str:
     return "\n".join(["examples:", *lines]) if lines else ""
 
 
-def _clause(help_: str, width: int) -> str:
-    """Return as much of an explanation as fits a line: its first clause, where the whole is too long."""
-    text = help_.replace("%%", "%")
-    clause = text if len(text) <= width else re.split(r"; | \(|, ", text)[0]
-    return clause if len(clause) <= width else textwrap.shorten(clause, width, placeholder="...")
+def _clause(action: argparse.Action, width: int) -> str:
+    """Return as much of an explanation as fits a line: its first clauses, or else the words that can be given."""
+    text = (action.help or "").replace("%%", "%")
+    ends = [match.start() for match in re.finditer(r"; | \(|, |$", text)]
+    clauses = [text[:end] for end in ends if text.count("(", 0, end) == text.count(")", 0, end)]
+    # A list that is cut says so.
+    cut = [f"{part}, ..." if ": " in part and text[len(part) :].startswith((", ", " (")) else part for part in clauses]
+    fitting = [clause for clause in cut if len(clause) <= width]
+    words = ", ".join(map(str, action.choices or ()))
+    if words and action.metavar is None and len(words) + len(clauses[0]) + 2 <= width:
+        return f"{clauses[0]}: {words}"
+    return fitting[-1] if fitting else textwrap.shorten(text, width, placeholder="...")
 
 
 def short_overview(width: int) -> str:
@@ -365,34 +398,41 @@ _WORDS = {
 }
 """What a shell asks for the words that only the corpus and its results know."""
 _FUNCTIONS = {"bash": 'compgen -W "$({words})" -- "$1"', "zsh": "compadd -- $({words})"}
+_PATHS = (Path, file, folder, present)
 
 
 def _words_of(action: argparse.Action) -> str:
-    """Return which of these words an argument takes; empty for none."""
+    """Return which of these words an argument takes, or that it takes files; empty for none."""
     if action.dest in ("torch", "before", "after") or action.metavar == "RELEASE":
         return "releases"
+    if action.type in _PATHS or any(word in str(action.metavar) for word in ("FILE", "SCRIPT")):
+        return "files"
     return "cases" if action.dest == "patterns" else ""
 
 
 def _print_completion(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
     """Print the script with which a shell completes `pt2bugs`."""
     if len(arguments) != 1 or arguments[0] not in SHELLS:
-        parser.error(f"--print-completion takes one of {', '.join(SHELLS)}")
-    if arguments[0] == "fish":
+        _refuse("pt2bugs", f"--print-completion takes one of {', '.join(SHELLS)}")
+    (shell,) = arguments
+    if shell == "fish":
         print("\n".join(_fish()))
         return
-    try:
-        import shtab
-    except ImportError:
-        parser.error("completion is made by shtab: pip install shtab")
-    (shell,) = arguments
+    import shtab
+
+    parser.add_argument(*_OWN[2:4], action="store_true", help="the version")
+    parser.add_argument("--print-completion", choices=SHELLS, help="the script with which a shell completes this")
     commands = parser.add_subparsers()
-    for name, help_ in COMMANDS.items():
-        sub = commands.add_parser(name, help=help_)
-        add_options(sub, importlib.import_module(f"pt2bugs.commands.{name}").Options)
-        for action in sub._actions:
-            if shell in _FUNCTIONS and (words := _words_of(action)):
+    commands.add_parser("help", help="all options of a command").add_argument("command", choices=list(COMMANDS))
+    for name, about in COMMANDS.items():
+        whole, _ = command_parser(name)
+        for action in whole._actions:
+            words = _words_of(action)
+            if words == "files":
+                action.complete = shtab.FILE  # type: ignore[attr-defined]
+            elif words and shell in _FUNCTIONS:
                 action.complete = {shell: f"_pt2bugs_{words}"}  # type: ignore[attr-defined]
+        commands.add_parser(name, help=about, parents=[whole], add_help=False)
     functions = {
         name: "\n".join(f"_pt2bugs_{kind}() {{ {text.format(words=words)}; }}" for kind, words in _WORDS.items())
         for name, text in _FUNCTIONS.items()
@@ -407,22 +447,29 @@ def _fish() -> Iterator[str]:
         """Return a text as fish reads it between single quotes."""
         return "'{}'".format(text.replace("\\", "\\\\").replace("'", "\\'"))
 
+    def named(option: str) -> str:
+        """Return an option as fish is told of it."""
+        return f"-l {option[2:]}" if option.startswith("--") else f"-s {option[1:]}"
+
     yield "complete -c pt2bugs -f"
+    for option in _OWN:
+        takes = f" -r -a {quoted(' '.join(SHELLS))}" if option == "--print-completion" else ""
+        yield f"complete -c pt2bugs -n __fish_use_subcommand {named(option)}{takes}"
+    yield "complete -c pt2bugs -n __fish_use_subcommand -a help -d 'all options of a command'"
+    yield f"complete -c pt2bugs -n '__fish_seen_subcommand_from help' -a {quoted(' '.join(COMMANDS))}"
     for name, about in COMMANDS.items():
         yield f"complete -c pt2bugs -n __fish_use_subcommand -a {name} -d {quoted(about)}"
         parser, _ = command_parser(name)
         seen = quoted(f"__fish_seen_subcommand_from {name}")
         for action in parser._actions:
-            words = [
-                f"-l {option[2:]}" if option.startswith("--") else f"-s {option[1:]}"
-                for option in action.option_strings
-            ]
+            words = " ".join(map(named, action.option_strings))
             choices = f" -a {quoted(' '.join(map(str, action.choices)))}" if action.choices else ""
-            if asked := _words_of(action):
-                choices = f" -a {quoted(f'({_WORDS[asked]})')}"
+            if (kind := _words_of(action)) in _WORDS:
+                choices = f" -k -a {quoted(f'({_WORDS[kind]})')}"
+            files = " -F" if kind == "files" else ""
             takes = " -r" if words and action.nargs != 0 else ""
-            if words or choices:
-                yield f"complete -c pt2bugs -n {seen} {' '.join(words)}{takes}{choices}"
+            if words or choices or files:
+                yield f"complete -c pt2bugs -n {seen}{words and f' {words}'}{takes}{files}{choices}"
 
 
 def _parse_command(parser: Parser, options: type, argv: Sequence[str]) -> argparse.Namespace:

@@ -59,11 +59,11 @@ def cases_named(word: str, corpus: Sequence[Case]) -> list[Case]:
         meant = [case for case in corpus if Selection((name,)).matches(case)]
     if not meant:
         close = difflib.get_close_matches(name, [case.id for case in corpus], n=1)
-        hint = f"; did you mean {close[0]}?" if close else ""
-        lead = "; `pt2bugs list` shows all"
-        if "://" in name or name.isdigit():
-            lead = f"; `pt2bugs new {name}` makes a case of it, `pt2bugs match FILE` recognizes a traceback"
-        raise InputError(f"no case {name!r}{hint}{lead}")
+        hint = f"; did you mean {close[0]}?" if close else ";"
+        lead = "`pt2bugs list` shows all"
+        if "://" in name or re.fullmatch(r"(pytorch_)?\d+", name):
+            lead = f"`pt2bugs new {name}` makes a case of it, `pt2bugs match FILE` recognizes a traceback"
+        raise InputError(f"no case {name!r}{hint} {lead}")
     if not colons:
         return meant
     if "[" in check:

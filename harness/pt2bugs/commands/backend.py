@@ -103,7 +103,7 @@ class Options(CaseOptions, ResultsOptions, RunningOptions, OfflineOptions, Rerun
         "--python-exe",
         parse=Path,
         metavar="PATH",
-        help="measure the torch and the backend that this interpreter has",
+        help="measure the torch and backend of this interpreter",
     )
     baseline: Path | None = option(
         "--baseline", parse=Path, metavar="FILE", help="known failures: exit 1 only for what differs"

@@ -26,10 +26,11 @@ class Options(EnvironmentOptions):
     """Options of `envs`."""
 
     action: str = option(
-        "ACTION",
+        "list|create|gc",
         default="list",
         choices=("list", "create", "gc"),
-        help="list them (the default), create those of --torch, or gc: remove the least recently used over the budget",
+        help="list them (the default), create those of --torch, or gc; "
+        "that removes the least recently used over the budget",
     )
     torch: Sequence[str] = option("--torch", default=(), metavar="SPEC", help="create: which releases")
     dry_run: bool = option("--dry-run", default=False, help="gc: say what would be removed, remove nothing")

@@ -30,7 +30,9 @@ class Options(ShownOptions):
 
     keeps_rows: ClassVar[bool] = False
 
-    format: str = option("--format", default=MISSING, choices=FORMATS, help="csv is the matrix, cells one row per cell")
+    format: str = option(
+        "--format", default=MISSING, choices=FORMATS, help="of the data; csv is the matrix, cells a row for each cell"
+    )
     output: Path | None = option(
         "-o", "--output", parse=file, metavar="FILE", help="write there, whole, instead of stdout"
     )

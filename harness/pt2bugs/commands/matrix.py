@@ -48,8 +48,7 @@ class Options(ShownOptions):
         "--axis",
         default="release",
         metavar="NAME",
-        help="python: a column for each Python that a release was measured with, 2.9.1+py3.10; the name of a package: "
-        "for each of its versions beside a release, 2.13.0+toyc.1.0",
+        help="python or a package: columns for its versions (2.9.1+py3.10, 2.13.0+toyc.1.0)",
     )
     json: bool = option(
         "--json", default=False, exclusive=True, help="print it as JSON: an object per row, with its releases"

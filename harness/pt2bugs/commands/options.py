@@ -278,23 +278,23 @@ class SelectionOptions(CaseOptions):
     )
 
 
+_folders = partial(option, group=Group("corpus and results"), metavar="DIR")
+
+
 @dataclass(frozen=True, kw_only=True)
 class CorpusOptions:
     """The corpus alone; empty for the one here, or else the one that is installed."""
 
-    cases: Sequence[Path] = option(
-        "--cases", default=(), parse=Path, metavar="DIR", help="another corpus (default: ./cases)"
-    )
+    cases: Sequence[Path] = _folders("--cases", default=(), parse=Path, help="another corpus (default: ./cases)")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ResultsOptions:
     """The folder of the journal and the tables; None: the one here, or else the one that is installed."""
 
-    results: Path | None = option(
+    results: Path | None = _folders(
         "--results",
         parse=folder,
-        metavar="DIR",
         help="folder of the journal and the tables (default: ./results, else the one that was installed)",
     )
 

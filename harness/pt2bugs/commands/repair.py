@@ -37,7 +37,7 @@ class Options(CorpusOptions, ResultsOptions, EnvironmentOptions):
     """Options of `repair`."""
 
     action: str = option(
-        "ACTION",
+        "list|start|score",
         default="list",
         choices=("list", "start", "score"),
         help="list the tasks (the default), start one in a new folder, or score what was done there",
@@ -48,7 +48,7 @@ class Options(CorpusOptions, ResultsOptions, EnvironmentOptions):
         "--show",
         default="program",
         choices=("issue", "program", "traceback"),
-        help="start: what is told beside the program: its issue, nothing (the default), or the failure as measured",
+        help="start: what is told; program (the default) is no more than that, traceback the failure as measured",
     )
     json: bool = option("--json", default=False, help="list, score: as JSON")
 

@@ -67,13 +67,13 @@ class Options(MatrixOptions, ShardOptions):
         "--capability",
         default="",
         choices=("default", "avx2", "avx512"),
-        help="limit the CPU's vector instructions: ATEN_CPU_CAPABILITY of the cells; asks for --results",
+        help="limit the CPU's vector instructions (ATEN_CPU_CAPABILITY of the cells); asks for --results",
     )
     dry_run: bool = option(
         "--dry-run", default=False, help="say which cells and environments it would take, run nothing"
     )
     bisect: bool = option(
-        "--bisect", default=False, help="run only what decides where a new case fails: the ends, then halfway between"
+        "--bisect", default=False, help="run only the releases that decide: the ends, then halfway between"
     )
     json: bool = option("--json", default=False, help="print the lines of the selected cells as JSON")
     annotations: str = option(

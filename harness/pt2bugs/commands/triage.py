@@ -77,7 +77,7 @@ class Options(CorpusOptions, ResultsOptions, EnvironmentOptions):
         "--timeout", default=120.0, parse=positive, metavar="S", help="seconds for one run (default: 120)"
     )
     compare_output: bool = option(
-        "--compare-output", default=False, help="printing another text than without the compiler is a failure"
+        "--compare-output", default=False, help="an output that the compiler changes is a failure, too"
     )
     drop_unused_imports: bool = option(
         "--drop-unused-imports", default=False, help="leave out imports that are not installed and not used"
