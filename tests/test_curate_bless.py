@@ -140,7 +140,20 @@ def test_the_pattern_of_a_new_identity_leaves_numbers_open(tmp_path: Path) -> No
     records = measured(("2.5.1", "pass"), ("2.6.0", "pass"))
     records[-1] |= {"outcome": "raise", "error_type": "torch.X", "message": message}
     (entry,) = entries_of(write(tmp_path), records)
-    assert entry.identity.match == r"size \d+ of arg\d+_\d+ \(got \d+\)"
+    assert entry.identity.match == r"size \d+ of arg\d+_\d+ \(got \d+\.\d+\)"
+    assert re.search(entry.identity.match, message)
+
+
+@pytest.mark.parametrize("outcome", ["timeout", "oom"])
+def test_the_signal_that_ended_a_cell_over_its_limit_is_not_the_bug(tmp_path: Path, outcome: str) -> None:
+    records = measured(("2.5.1", "pass"), ("2.6.0", "pass"))
+    records[-1] |= {"outcome": outcome, "signal": "SIGKILL", "message": "killed"}
+    path = write(tmp_path).path
+    case = parse_case(path)
+    entries = entries_of(case, records)
+    path.write_text(rewrite(case, path.read_text(), entries, identities_of(case, records)))
+    (bug,) = parse_case(path).bugs
+    assert (str(bug.outcome), bug.signal) == (outcome, None)
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,9 @@ def _identity_of(case: Case, row: Row, seen: Observation) -> FailureIdentity:
     for index, bug in enumerate(case.bugs):
         if documents(bug, seen):
             return _known_identity(index, bug)
-    return FailureIdentity(None, seen.outcome, seen.error_type, seen.signal, _pattern(seen))
+    # What is over its time or memory is killed: that signal is not the bug's.
+    signal = seen.signal if seen.outcome is Outcome.CRASH else ""
+    return FailureIdentity(None, seen.outcome, seen.error_type, signal, _pattern(seen))
 
 
 def _known_identity(index: int, bug: Bug) -> FailureIdentity:
@@ -119,8 +121,12 @@ _BOILERPLATE = re.compile(
 )
 
 
-_NUMBER = re.compile(r"(?<!\bfloat)(?<!\bbfloat)(?<!\bint)(?<!\buint)(?<!\bcomplex)(?<!\d)(\\?-)?\d+(\\\.\d+)?")
+_NUMBER = re.compile(r"(?<!\bfloat)(?<!\bbfloat)(?<!\bint)(?<!\buint)(?<!\bcomplex)(?<!\d)\d+")
 """A number in an escaped message, but not that of a dtype, which is no size."""
+
+
+NO_MESSAGE = r"^\s*($|You can suppress|Set TORCH)"
+"""Fits an exception without a message; what follows is torch's advice."""
 
 
 def _pattern(seen: Observation) -> str:
@@ -132,10 +138,11 @@ def _pattern(seen: Observation) -> str:
         return ""
     if told := _difference(seen.message):
         return told
-    lines = [line.strip() for line in seen.message.splitlines()]
-    lines = [line for line in lines if line and not _BOILERPLATE.match(line)]
-    if not lines:
-        return r"^\s*($|You can suppress|Set TORCH)"
+    whole = [line.strip() for line in seen.message.splitlines() if line.strip()]
+    lines = [line for line in whole if not _BOILERPLATE.match(line)]
+    if not lines and re.match(NO_MESSAGE, seen.message):
+        return NO_MESSAGE
+    lines = lines or whole
     told = next((line for line in lines if re.search(r"\w(Error|Exception): .", line)), lines[0])
     told = re.sub(r"^(.*?\b\w+(Error|Exception): )+(?=.)", "", told)
     if seen.outcome is Outcome.WRONG:

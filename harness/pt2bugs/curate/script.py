@@ -26,6 +26,10 @@ from pt2bugs.curate.placeholders import PLACEHOLDER
 from pt2bugs.curate.returns import gives_nothing, gives_truth
 from pt2bugs.errors import InputError
 
+MAX_DEPTH = 200
+"""Levels of a syntax tree, each of which takes several of the interpreter's own to be written out. A sum of so many
+terms has them."""
+
 
 @dataclass(frozen=True)
 class CheckSource:
@@ -99,15 +103,24 @@ def parse_program(source: str, name: str) -> ast.Module:
         name: its name, for messages.
 
     Raises:
-        InputError: the text is not Python.
+        InputError: the text is not Python, or nested so deep that its tree cannot be written out again.
     """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return ast.parse(source)
+            tree = ast.parse(source)
+            ast.unparse(tree)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
         raise InputError(f"{name}{line}: is not Python: {getattr(error, 'msg', error)}") from None
+    level: list[ast.AST] = [tree]
+    depth = 0
+    while level := [child for node in level for child in ast.iter_child_nodes(node)]:
+        depth += 1
+        if depth > MAX_DEPTH:
+            line = next((f":{node.lineno}" for node in level if isinstance(node, (ast.expr, ast.stmt))), "")
+            raise InputError(f"{name}{line}: is nested more than {MAX_DEPTH} deep; give intermediate results names")
+    return tree
 
 
 def lines_of_code(text: str) -> int:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import json
 import re
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from pt2bugs.case.header import find_block
+from pt2bugs.curate.script import parse_program
 from pt2bugs.errors import InputError
 
 MAX_BYTES = 2_000_000
@@ -56,13 +56,9 @@ def load_program(path: Path) -> Program:
         source = code_of_notebook(path, source)
         path = path.with_suffix(".py")
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse(source)
-    except SyntaxError as error:
-        raise CannotRun(f"{path}:{error.lineno}: is not Python: {error.msg}") from None
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise CannotRun(f"{path}: is not Python that can be parsed: {error or type(error).__name__}") from None
+        parse_program(source, str(path))
+    except InputError as error:
+        raise CannotRun(str(error)) from None
     return Program(path.resolve(), source)
 
 

@@ -228,12 +228,15 @@ def pattern_of(identity: Identity) -> str:
     if inner and inner in line:
         return _escaped(inner)
     line = line[:120]
-    return f"{_escaped(line)}[\\s\\S]*{_escaped(inner)}" if inner else _escaped(line) or "^$"
+    return (
+        f"{_escaped(line)}[\\s\\S]*{_escaped(inner)}"
+        if inner
+        else _escaped(line) or (r"^\s*$" if identity.message else "^$")
+    )
 
 
 def _escaped(line: str) -> str:
-    text = re.sub(r"\\?\d+", lambda _: r"\d+", re.escape(line))
-    return re.sub(r"\\([ '\"\-,:;=<>&~#@!%/])", r"\1", text)
+    return re.sub(r"\d+|[\\.^$*+?{}\[\]|()]", lambda part: r"\d+" if part[0].isdigit() else f"\\{part[0]}", line)
 
 
 def _title(identity: Identity) -> str:
