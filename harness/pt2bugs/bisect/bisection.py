@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pt2bugs.bisect.search import Search, choose, cost_alone, takes_part
@@ -26,7 +25,6 @@ from pt2bugs.results.history import (
     sighting_rate,
 )
 from pt2bugs.run.plan import RunOptions, Target, Work
-from pt2bugs.run.runner import NewRunner, Progress, Runner
 
 CONFIRMATIONS = 3
 """How often it goes back to a release for more clean runs."""
@@ -238,35 +236,24 @@ class Bisection:
                 release for release in self.targets if release in states or release not in history.unusable
             ]
 
-    def run(
-        self,
-        store: Store,
-        options: RunOptions,
-        progress: Callable[[], AbstractContextManager[Progress]],
-        log: Callable[[str], None],
-        new_runner: NewRunner = Runner,
-    ) -> None:
-        """Run what is missing, until nothing is open that running could answer.
+    def batches(
+        self, store: Store, options: RunOptions, log: Callable[[str], None]
+    ) -> Iterator[tuple[list[Work], RunOptions]]:
+        """Yield what to run next and how, until nothing is open that running could answer.
 
         Args:
             store: of the environments.
             options: of the run.
-            progress: shows how far it is.
             log: told of each round.
-            new_runner: makes what runs cells, here or on a cluster.
-
-        Raises:
-            JournalError: the results folder cannot be written.
-            KeyboardInterrupt: the user stopped it; what had finished is known.
         """
-        try:
-            while chosen := choose((history.search for history in self.histories), at_once=2) or self._unsure():
-                log(self._describe_round(chosen))
-                with progress() as shown:
-                    self._probe(chosen, store, options, shown, new_runner)
-        finally:
-            self._take_over()
-            self.cost.alone = sum(cost_alone(history.search, history.known) for history in self.histories)
+        while chosen := choose((history.search for history in self.histories), at_once=2) or self._unsure():
+            log(self._describe_round(chosen))
+            yield from self._probe(chosen, store, options)
+
+    def finish(self) -> None:
+        """Take over what was run, also by a search that was stopped, and count what was saved."""
+        self._take_over()
+        self.cost.alone = sum(cost_alone(history.search, history.known) for history in self.histories)
 
     def _unsure(self) -> list[str]:
         """Return a release at the clean side of a flaky check's transition that needs more runs, if there is one."""
@@ -280,8 +267,8 @@ class Bisection:
         return []
 
     def _probe(
-        self, chosen: Sequence[str], store: Store, options: RunOptions, progress: Progress, new_runner: NewRunner
-    ) -> None:
+        self, chosen: Sequence[str], store: Store, options: RunOptions
+    ) -> Iterator[tuple[list[Work], RunOptions]]:
         # By the number of repeats: flaky checks need some, and more on the clean side of a transition.
         batches: dict[int, list[Work]] = {}
         probed: list[tuple[BisectedCheck, str]] = []
@@ -303,8 +290,8 @@ class Bisection:
                 self.cost.installed += target.python is None and store.find(target.key) is None
             self.cost.cells += sum(len(cells) for cells in owed.values())
         for repeats, work in sorted(batches.items()):
-            runner = new_runner(self.results, store, replace(options, repeat=repeats), progress, self.journal.add)
-            for part in runner.run(work):
+            yield work, replace(options, repeat=repeats)
+            for part in work:
                 if part.failure:
                     self._failures[release_of[part.target.key]] = part.failure
         for history, release in probed:

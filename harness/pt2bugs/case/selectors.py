@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -33,7 +33,7 @@ _SHORT = re.compile(r"(?P<repository>[\w.-]+/[\w.-]+)?#(?P<number>\d+)")
 """GitHub's short forms of an issue: ``#163640``, ``pytorch/pytorch#163640``."""
 
 
-def cases_named(word: str, corpus: Sequence[Case]) -> list[Case]:
+def cases_named(word: str, corpus: Collection[Case]) -> list[Case]:
     """Return the cases that a word of the command line means.
 
     Args:

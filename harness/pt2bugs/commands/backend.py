@@ -36,7 +36,7 @@ from pt2bugs.case.vocabulary import COUNTED, Outcome
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say, warn
 from pt2bugs.commands.cost import render_cost
-from pt2bugs.commands.machines import machines
+from pt2bugs.commands.machines import run_cells
 from pt2bugs.commands.options import (
     CaseOptions,
     OfflineOptions,
@@ -66,7 +66,6 @@ from pt2bugs.results.line import CellKey
 from pt2bugs.run.interpreter import named_interpreter, running_interpreter
 from pt2bugs.run.plan import Target, Work, line_of, owed
 from pt2bugs.run.plan import plan as cells_in
-from pt2bugs.run.runner import progress_of_cells
 from pt2bugs.run.shards import DURATIONS, divide, read_durations
 
 EXAMPLES = (
@@ -246,13 +245,10 @@ def measure(options: Options, planned: Planned) -> list[str]:
     if options.offline:
         return []
     say(f"{planned.mine}: {sum(len(part.cells) for part in planned.work)} cells to run ({COUNTED})")
-    newest = planned.newest
-    with machines(options, newest.lines()) as new_runner, progress_of_cells() as progress:
-        how = replace(run_options(options), timeout_cap_s=options.timeout or float("inf"))
-        runner = new_runner(planned.results, open_store(options), how, progress, newest.add)
-        runner.run(planned.work)
     if planned.work:
-        planned.results.derive(newest)
+        how = replace(run_options(options), timeout_cap_s=options.timeout or float("inf"))
+        run_cells(options, open_store(options), planned.results, planned.newest, [(planned.work, how)])
+        planned.results.derive(planned.newest)
     return [f"{part.target}: {part.failure}" for part in planned.work if part.failure]
 
 

@@ -22,7 +22,7 @@ from pt2bugs.case.model import Case
 from pt2bugs.case.vocabulary import COUNTED
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say, warn
-from pt2bugs.commands.machines import machines
+from pt2bugs.commands.machines import run_cells
 from pt2bugs.commands.options import OfflineOptions, ResultsOptions, RunningOptions, SelectionOptions, option
 from pt2bugs.commands.selection import (
     open_store,
@@ -54,7 +54,6 @@ from pt2bugs.isolate import fixes
 from pt2bugs.results.folder import results_folder
 from pt2bugs.results.history import CONFIDENCE, Histories, Transition
 from pt2bugs.run.plan import Target, belongs
-from pt2bugs.run.runner import progress_of_cells
 
 COMPARE = "https://github.com/pytorch/pytorch/compare/{}...{}"
 
@@ -175,8 +174,12 @@ def measure(options: Options, bisection: Bisection) -> None:
     """
     if options.offline:
         return
-    with machines(options, bisection.journal.lines()) as new_runner:
-        bisection.run(open_store(options), run_options(options), progress_of_cells, say, new_runner)
+    store = open_store(options)
+    try:
+        batches = bisection.batches(store, run_options(options), say)
+        run_cells(options, store, bisection.results, bisection.journal, batches)
+    finally:
+        bisection.finish()
     if bisection.cost.visited:
         bisection.results.derive(bisection.journal)
 

@@ -19,7 +19,7 @@ from pt2bugs.case.selectors import with_text
 from pt2bugs.case.vocabulary import COUNTED
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say, warn
-from pt2bugs.commands.machines import machines
+from pt2bugs.commands.machines import run_cells
 from pt2bugs.commands.options import (
     OfflineOptions,
     ResultsOptions,
@@ -45,7 +45,6 @@ from pt2bugs.report.comparison import FOLDED, as_markdown, notes_of
 from pt2bugs.results.folder import Results
 from pt2bugs.results.history import FLAKY_REPEATS, Finding, Histories
 from pt2bugs.run.plan import Work, belongs, may_be_here
-from pt2bugs.run.runner import progress_of_cells
 
 EXAMPLES = (
     ("pt2bugs compare 2.9.1 2.13", "what is broken, what is fixed, worst first; 2.13 is its newest patch"),
@@ -291,17 +290,17 @@ def measure(options: Options, planned: Planned) -> bool:
     if not planned.work:
         say("answered by the journal, nothing was run")
         return False
-    how, store = run_options(options), open_store(options)
-    with machines(options, planned.histories.lines()) as new_runner:
-        for repeat, group in groupby(planned.work, key=lambda item: item[1]):
-            work = [part for part, _ in group]
-            for part in work:
-                say(f"{part.target}: {len(part.cells)} cells to run")
-            with progress_of_cells() as progress:
-                runner = new_runner(
-                    planned.results, store, replace(how, repeat=repeat), progress, planned.histories.add
-                )
-                runner.run(work)
+    for part, _ in planned.work:
+        say(f"{part.target}: {len(part.cells)} cells to run")
+    how = run_options(options)
+    batches = groupby(planned.work, key=lambda item: item[1])
+    run_cells(
+        options,
+        open_store(options),
+        planned.results,
+        planned.histories,
+        (([part for part, _ in group], replace(how, repeat=repeat)) for repeat, group in batches),
+    )
     planned.results.derive(planned.histories)
     return any(part.failure for part, _ in planned.work)
 

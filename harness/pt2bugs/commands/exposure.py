@@ -10,7 +10,7 @@ from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say
 from pt2bugs.commands.options import ProgramOptions, option
 from pt2bugs.commands.program import Interpreters, select_known, select_program
-from pt2bugs.commands.selection import Environments
+from pt2bugs.commands.selection import Environments, interpreter_of
 from pt2bugs.upgrade.exposure import EXECUTED, Exposure, exposure_of
 
 EXAMPLES = (
@@ -35,12 +35,14 @@ def run(options: Options) -> int:
 
     Raises:
         InputError: the program is none, or its release cannot be had.
+        EnvironmentFailure: the interpreter has no torch.
     """
     program = select_program(options)
     known = select_known(options)
     with Environments(options) as environments:
         interpreters = Interpreters(options, environments)
-        python = interpreters.named(options.python_exe) if options.python_exe else interpreters.of(options.torch)
+        there = interpreter_of(options.python_exe, options.torch)
+        python = interpreters.existing(there) if there is not None else interpreters.of(str(options.torch))
         exposure = exposure_of(program, python, known, interpreters, say)
     render(options, exposure)
     return UNEXPECTED if any(bug.level == "bites" for bug in exposure.bugs) else OK

@@ -11,13 +11,12 @@ from typing import Any
 from packaging.version import Version
 
 from pt2bugs.case.cells import cells_of
-from pt2bugs.case.corpus import corpus_roots
 from pt2bugs.case.model import Case
 from pt2bugs.case.selectors import cases_named
 from pt2bugs.commands import OK, UNEXPECTED
-from pt2bugs.commands.console import say, warn
+from pt2bugs.commands.console import say
 from pt2bugs.commands.options import EnvironmentOptions, ResultsOptions, file, option
-from pt2bugs.commands.selection import Environments, load_corpus
+from pt2bugs.commands.selection import Environments, load_histories
 from pt2bugs.engine.folders import cache_home
 from pt2bugs.errors import InputError
 from pt2bugs.files import write_text
@@ -26,7 +25,7 @@ from pt2bugs.isolate.isolation import Isolation, Isolator
 from pt2bugs.isolate.question import Question, check_of, neighbours_of
 from pt2bugs.isolate.trials import Check, opened
 from pt2bugs.isolate.units import Wheels
-from pt2bugs.results.folder import open_results, results_folder
+from pt2bugs.results.folder import open_results
 from pt2bugs.results.history import Histories
 
 EXAMPLES = (
@@ -55,17 +54,18 @@ def run(options: Options) -> int:
         selected = select(options)
         release = environments.release(options.torch)
         known, question = plan(selected, release)
-        measure(environments, question, _units(known, release), neighbours_of(question, *selected.context))
+        neighbours = neighbours_of(selected.case, selected.histories, release, question.result.device)
+        measure(environments, question, _units(known, release), neighbours)
     return render(options, question.result)
 
 
 @dataclass(frozen=True)
 class Selected:
-    """The case and its proved fixes; `context` is the corpus, with what the journal says of it."""
+    """The case and its proved fixes, and what the journal says of the corpus."""
 
     case: Case
     proved: Sequence[Mapping[str, Any]]
-    context: tuple[Sequence[Case], Histories]
+    histories: Histories
 
 
 def select(options: Options) -> Selected:
@@ -77,17 +77,17 @@ def select(options: Options) -> Selected:
     Raises:
         InputError: the word does not mean one case, or it has no proved fix.
     """
-    corpus = load_corpus(corpus_roots(()))
-    cases = cases_named(options.case, corpus)
+    histories = load_histories((), options.results, options.python)
+    cases = cases_named(options.case, histories.cases.values())
     if len(cases) != 1:
         raise InputError(f"{options.case}: means {len(cases)} cases, and a hotfix is for one")
-    case, folder = cases[0], options.results or results_folder()
+    case, folder = cases[0], open_results(options.results).folder
     proved = [
         fix for fix in fixes.of_case(folder, case.id) if fix["evidence"] == "proved" and fix["direction"] == "fixed"
     ]
     if not proved:
         raise InputError(f"{case.id}: has no proved fix in {folder / fixes.FOLDER}: see `pt2bugs isolate {case.id}`")
-    return Selected(case, proved, (corpus, open_results(options.results).load(corpus, warn, options.python)))
+    return Selected(case, proved, histories)
 
 
 def plan(selected: Selected, release: str) -> tuple[Mapping[str, Any], Question]:

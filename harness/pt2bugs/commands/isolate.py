@@ -9,12 +9,12 @@ from pathlib import Path
 
 from packaging.version import Version
 
-from pt2bugs.case.corpus import corpus_roots, is_case_file
+from pt2bugs.case.corpus import is_case_file
 from pt2bugs.case.model import Case
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import print_json, say, warn
 from pt2bugs.commands.options import EnvironmentOptions, ResultsOptions, SelectionOptions, count, file, option
-from pt2bugs.commands.selection import Environments, load_corpus, package_sources, select_cases, select_cells
+from pt2bugs.commands.selection import Environments, load_histories, package_sources, select_cases, select_cells
 from pt2bugs.engine.folders import cache_home
 from pt2bugs.envs.environment import Environment
 from pt2bugs.envs.releases import known_releases, one_release
@@ -83,9 +83,8 @@ def run(options: Options) -> int:
 
 @dataclass(frozen=True)
 class Selected:
-    """The corpus with what the journal says of it; the cases that were selected, or scripts."""
+    """The cases that were selected, or scripts; and what the journal says of the corpus."""
 
-    corpus: Sequence[Case]
     cases: Sequence[Case]
     scripts: Sequence[str]
     histories: Histories
@@ -105,10 +104,11 @@ def select(options: Options) -> Selected:
         raise InputError("name cases or one script, not both")
     if scripts and not (options.since and options.until):
         raise InputError(f"{scripts[0]}: of a script the releases are not known: name them with --from and --to")
-    corpus, cases = (load_corpus(corpus_roots(options.cases)), []) if scripts else select_cases(options)
     # Of any Python: what the journal has is only where to look, and each run is made again with the one asked for.
-    histories = open_results(options.results).load(corpus, warn)
-    return Selected(corpus, cases, scripts, histories)
+    if scripts:
+        return Selected([], scripts, load_histories(options.cases, options.results))
+    corpus, cases = select_cases(options)
+    return Selected(cases, [], open_results(options.results).load(corpus, warn))
 
 
 def _is_script(word: str) -> bool:
@@ -241,7 +241,7 @@ def _isolate(
         sides[1],
         wheels,
         budget_s=60.0 * options.minutes,
-        neighbours=neighbours_of(question, selected.corpus, selected.histories),
+        neighbours=neighbours_of(question.case, selected.histories, result.bad, result.device),
         say=lambda text: say(f"{prefix}{text}"),
     )
     try:

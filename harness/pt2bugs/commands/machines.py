@@ -1,23 +1,52 @@
-"""The machines that run a command's cells: this one, or the workers that ``--cluster`` names."""
+"""Running a command's cells into the journal: on this machine, or on the workers that ``--cluster`` names."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from pt2bugs.commands.console import say
 from pt2bugs.commands.options import RunningOptions
 from pt2bugs.errors import InputError
 from pt2bugs.results.folder import Results
+from pt2bugs.results.history import Histories
 from pt2bugs.results.journal import Record
 from pt2bugs.results.line import CellKey
 
 if TYPE_CHECKING:
     from pt2bugs.envs.store import Store
-    from pt2bugs.run.plan import RunOptions
+    from pt2bugs.run.plan import RunOptions, Work
     from pt2bugs.run.runner import NewRunner, Progress, Runs
+
+
+def run_cells(
+    options: RunningOptions,
+    store: Store,
+    results: Results,
+    histories: Histories,
+    batches: Iterable[tuple[list[Work], RunOptions]],
+) -> None:
+    """Run batches one after the other into the journal.
+
+    Args:
+        options: of the command.
+        store: of the environments.
+        results: the folder that gets the lines.
+        histories: get them, too; a batch may depend on those of the batches before it.
+        batches: work, and how it is run. Where an environment fails, the work says so afterwards.
+
+    Raises:
+        JournalError: the results folder cannot be written.
+        InputError: as of `machines`.
+    """
+    from pt2bugs.run.runner import progress_of_cells
+
+    with machines(options, histories.lines()) as new_runner:
+        for work, how in batches:
+            with progress_of_cells() as progress:
+                new_runner(results, store, how, progress, histories.add).run(work)
 
 
 @contextlib.contextmanager

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pt2bugs.case.corpus import corpus_roots
-from pt2bugs.commands.console import say, warn
+from pt2bugs.commands.console import say
 from pt2bugs.commands.options import ProgramOptions
-from pt2bugs.commands.selection import Environments, load_corpus
+from pt2bugs.commands.selection import Environments, load_histories
 from pt2bugs.envs.packages import package_word
 from pt2bugs.errors import InputError
-from pt2bugs.results.folder import open_results, results_folder
-from pt2bugs.run.interpreter import Interpreter, named_interpreter, running_interpreter
+from pt2bugs.results.folder import open_results
+from pt2bugs.run.interpreter import Interpreter
 from pt2bugs.run.plan import Target
 from pt2bugs.triage.program import load_program
 from pt2bugs.upgrade.exposure import Known
@@ -39,9 +38,8 @@ def select_known(options: ProgramOptions) -> Known:
     Raises:
         InputError: a case, a line of the journal or an isolation cannot be read.
     """
-    corpus = load_corpus(corpus_roots(options.cases))
-    histories = open_results(options.results).load(corpus, warn, options.python)
-    return Known.load(histories, corpus, options.results or results_folder())
+    histories = load_histories(options.cases, options.results, options.python)
+    return Known.load(histories, open_results(options.results).folder)
 
 
 class Interpreters:
@@ -60,19 +58,22 @@ class Interpreters:
         """True if the program needs packages of its own."""
         return bool(self._installs)
 
-    def named(self, path: Path) -> Interpreter:
+    def existing(self, target: Target) -> Interpreter:
         """Return an interpreter that exists.
 
         Args:
-            path: of the interpreter.
+            target: named by the user, or the running one.
 
         Raises:
-            InputError: packages are to be installed there, or it has no torch.
+            InputError: packages are to be installed there.
         """
-        return self._existing(named_interpreter(path))
+        if self._installs:
+            raise InputError("--with installs into an environment of its own: name its release")
+        assert target.python is not None
+        return Interpreter(target.key.torch, target.python.absolute())
 
-    def of(self, spec: str | None, *, alone: bool = False) -> Interpreter:
-        """Return the interpreter of a release with the packages of the program; without one the running Python.
+    def of(self, spec: str, *, alone: bool = False) -> Interpreter:
+        """Return the interpreter of a release with the packages of the program.
 
         Args:
             spec: names the release.
@@ -81,8 +82,6 @@ class Interpreters:
         Raises:
             EnvironmentFailure: it cannot be made.
         """
-        if spec is None:
-            return self._existing(running_interpreter())
         release = self._environments.release(spec)
         (environment,) = self._environments.of(release, installs=() if alone else self._installs)
         return Interpreter(release, environment.python)
@@ -107,12 +106,6 @@ class Interpreters:
         """
         environment = self._environments.at_hand(release)
         return environment.torch if environment is not None else None
-
-    def _existing(self, target: Target) -> Interpreter:
-        if self._installs:
-            raise InputError("--with installs into an environment of its own: name its release")
-        assert target.python is not None
-        return Interpreter(target.key.torch, target.python.absolute())
 
 
 def read_requirements(path: Path) -> list[str]:

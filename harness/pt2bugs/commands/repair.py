@@ -10,19 +10,17 @@ from pathlib import Path
 from pt2bugs.case.corpus import corpus_roots
 from pt2bugs.case.model import Case
 from pt2bugs.commands import OK, UNEXPECTED
-from pt2bugs.commands.console import print_json, say, warn
+from pt2bugs.commands.console import print_json, say
 from pt2bugs.commands.options import CorpusOptions, EnvironmentOptions, ResultsOptions, folder, option
-from pt2bugs.commands.selection import Environments, load_corpus
+from pt2bugs.commands.selection import Environments, load_corpus, load_histories
 from pt2bugs.engine.folders import cache_home
 from pt2bugs.errors import InputError, NothingSelected
-from pt2bugs.isolate.isolation import Isolation
-from pt2bugs.isolate.question import Question, check_of, neighbours_of
-from pt2bugs.isolate.trials import Check
+from pt2bugs.isolate.question import neighbours_of
 from pt2bugs.repair.patch import read_patch
 from pt2bugs.repair.score import SOLVED, Score, Scorer
 from pt2bugs.repair.tasks import Task, task_named, tasks_of
 from pt2bugs.repair.workplace import check_is_empty, start
-from pt2bugs.results.folder import Results, open_results, results_folder
+from pt2bugs.results.folder import open_results
 from pt2bugs.results.history import Histories
 
 EXAMPLES = (
@@ -64,9 +62,9 @@ def run(options: Options) -> int:
         return render_list(options, selected.tasks)
     task, place = plan(options, selected)
     if options.action == "start":
-        make(options, task, place, selected)
+        make(options, task, place)
         return render_start(task, place)
-    return render(options, measure(options, task, place, selected))
+    return render(options, measure(options, task, place))
 
 
 # --- select --------------------------------------------------------------------------------------------
@@ -74,22 +72,10 @@ def run(options: Options) -> int:
 
 @dataclass(frozen=True)
 class Selected:
-    """The corpus, what the journal says of it, and the tasks."""
+    """The corpus, and its tasks."""
 
     corpus: Sequence[Case]
-    results: Results
     tasks: Sequence[Task]
-
-    def histories(self, options: Options) -> Histories:
-        """Return what the journal says of the corpus.
-
-        Args:
-            options: of the command.
-
-        Raises:
-            JournalError: it cannot be read.
-        """
-        return self.results.load(self.corpus, warn, options.python)
 
 
 def select(options: Options) -> Selected:
@@ -101,12 +87,11 @@ def select(options: Options) -> Selected:
     Raises:
         NothingSelected: no fix is proved.
     """
-    corpus = load_corpus(corpus_roots(options.cases))
-    results = options.results or results_folder()
-    tasks = tasks_of(results, corpus)
+    corpus, results = load_corpus(corpus_roots(options.cases)), open_results(options.results)
+    tasks = tasks_of(results.folder, corpus)
     if not tasks:
-        raise NothingSelected(f"{results}: no fix is proved there, so there is no task; see `pt2bugs isolate`")
-    return Selected(corpus, open_results(options.results), tasks)
+        raise NothingSelected(f"{results.folder}: no fix is proved there, so there is no task; see `pt2bugs isolate`")
+    return Selected(corpus, tasks)
 
 
 def plan(options: Options, selected: Selected) -> tuple[Task, Path]:
@@ -122,6 +107,10 @@ def plan(options: Options, selected: Selected) -> tuple[Task, Path]:
     if options.task is None or options.folder is None:
         raise InputError(f"repair {options.action}: takes a task and a folder")
     return task_named(options.task, selected.tasks, selected.corpus), options.folder
+
+
+def _histories(options: Options) -> Histories:
+    return load_histories(options.cases, options.results, options.python)
 
 
 # --- list ----------------------------------------------------------------------------------------------
@@ -148,14 +137,13 @@ def render_list(options: Options, tasks: Sequence[Task]) -> int:
 # --- start ---------------------------------------------------------------------------------------------
 
 
-def make(options: Options, task: Task, place: Path, selected: Selected) -> None:
+def make(options: Options, task: Task, place: Path) -> None:
     """Make the folder of a task.
 
     Args:
         options: of the command.
         task: the task.
         place: new or empty.
-        selected: has what is shown.
 
     Raises:
         WorkplaceError: the folder is not empty.
@@ -163,7 +151,7 @@ def make(options: Options, task: Task, place: Path, selected: Selected) -> None:
         EnvironmentFailure: the release of the task cannot be had.
     """
     check_is_empty(place)
-    shown = _shown(options, task, selected)
+    shown = _shown(options, task)
     with Environments(options) as environments:
         (environment,) = environments.of(task.bad)
         start(task, environment, environment.torch, place, cache_home() / "repair" / "libraries", shown)
@@ -181,12 +169,12 @@ def render_start(task: Task, place: Path) -> int:
     return OK
 
 
-def _shown(options: Options, task: Task, selected: Selected) -> str:
+def _shown(options: Options, task: Task) -> str:
     if options.show == "issue":
         return f"{task.case.title}\n{task.case.issue}\n"
     if options.show == "program":
         return ""
-    finding = selected.histories(options).of(task.cell).findings.get(task.bad)
+    finding = _histories(options).of(task.cell).findings.get(task.bad)
     if finding is None:
         raise InputError(f"{task.id}: the journal has no line of torch {task.bad} that shows the failure")
     record = finding.record
@@ -198,32 +186,24 @@ def _shown(options: Options, task: Task, selected: Selected) -> str:
 # --- score ---------------------------------------------------------------------------------------------
 
 
-def measure(options: Options, task: Task, place: Path, selected: Selected) -> Score:
+def measure(options: Options, task: Task, place: Path) -> Score:
     """Return the score of what was done in a folder.
 
     Args:
         options: of the command.
         task: the task.
         place: as `start` made it.
-        selected: has the checks of other cases.
 
     Raises:
         WorkplaceError: it holds no patch that can be scored.
         ScoreError: the task cannot be scored here.
     """
-    neighbours = _neighbours(task, selected.corpus, selected.histories(options))
+    neighbours = neighbours_of(task.case, _histories(options), task.bad, task.cell.device)
     with Environments(options) as environments:
         scorer = Scorer(task, lambda release: environments.of(release)[0], cache_home() / "repair", say)
         with contextlib.closing(scorer):
             patch = read_patch(place, scorer.torch)
             return scorer.score(patch, neighbours)
-
-
-def _neighbours(task: Task, corpus: Sequence[Case], histories: Histories) -> list[Check]:
-    """Return the checks of other cases that pass in the bad release."""
-    cell = task.cell
-    result = Isolation(*cell.key, bad=task.bad, good=task.good, direction="fixed")
-    return neighbours_of(Question(result, check_of(cell), task.case), corpus, histories)
 
 
 def render(options: Options, score: Score) -> int:

@@ -17,7 +17,7 @@ from pt2bugs.case.vocabulary import COUNTED, EXPECTED, FAILURES, Outcome, Verdic
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say, warn
 from pt2bugs.commands.cost import render_cost
-from pt2bugs.commands.machines import machines
+from pt2bugs.commands.machines import run_cells
 from pt2bugs.commands.options import MatrixOptions, ShardOptions, option
 from pt2bugs.commands.selection import (
     MatrixPlan,
@@ -37,8 +37,7 @@ from pt2bugs.results.folder import Results, results_folder
 from pt2bugs.results.history import Histories, State
 from pt2bugs.results.journal import Record
 from pt2bugs.results.line import version_key
-from pt2bugs.run.plan import Target, Work, line_of, owed
-from pt2bugs.run.runner import progress_of_cells
+from pt2bugs.run.plan import RunOptions, Target, Work, line_of, owed
 
 EXAMPLES = (
     ("pt2bugs run", "all checks on the torch of this Python"),
@@ -162,17 +161,19 @@ def measure(options: Options, planned: Planned) -> Planned:
         options: of the command.
         planned: the work. Where an environment fails, it says so afterwards.
     """
-    how, store = replace(run_options(options), capability=options.capability), open_store(options)
-    newest = planned.newest
+    how = replace(run_options(options), capability=options.capability)
     asked: list[Work] = []
-    with machines(options, newest.lines()) as new_runner, progress_of_cells() as progress:
+
+    def batches() -> Iterator[tuple[list[Work], RunOptions]]:
         for work in _deciding(planned) if options.bisect else [planned.work]:
-            new_runner(planned.results, store, how, progress, newest.add).run(work)
-            asked += work
-    planned.results.derive(newest)
+            yield work, how
+            asked.extend(work)
+
+    run_cells(options, open_store(options), planned.results, planned.newest, batches())
+    planned.results.derive(planned.newest)
     if not options.bisect:
         return planned
-    lines, run = newest.lines(), {(part.target.key, cell.key) for part in asked for cell in part.cells}
+    lines, run = planned.newest.lines(), {(part.target.key, cell.key) for part in asked for cell in part.cells}
     meant = [
         Work(target, [cell for cell in part.cells if (target.key, cell.key) in run or line_of(lines, target, cell)])
         for part in planned.meant

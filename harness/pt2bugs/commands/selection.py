@@ -164,6 +164,21 @@ def _nothing_on(options: SelectionOptions) -> NothingSelected:
 # --- results -------------------------------------------------------------------------------------------
 
 
+def load_histories(cases: Sequence[Path], results: Path | None, python: str | None = None) -> Histories:
+    """Return what the journal says of a corpus, whose cases they know.
+
+    Args:
+        cases: the value of ``--cases``.
+        results: the value of ``--results``.
+        python: the only Python that counts.
+
+    Raises:
+        CaseError: a file breaks the contract.
+        JournalError: a journal cannot be read.
+    """
+    return open_results(results).load(load_corpus(corpus_roots(cases)), warn, python)
+
+
 def results_of(options: CaseOptions, backends: Sequence[str] = ()) -> Results:
     """Return the results folder named, else the one of the corpus that is read.
 
@@ -533,6 +548,26 @@ class Environments:
         return next((there for there in self._store.environments() if there.key.torch == release), None)
 
 
+def interpreter_of(python_exe: Path | None, torch: object) -> Target | None:
+    """Return the interpreter that exists: the one named, or the running one; None where releases are named.
+
+    Args:
+        python_exe: the value of ``--python-exe``.
+        torch: the value of ``--torch``.
+
+    Raises:
+        InputError: both are given.
+        EnvironmentFailure: the interpreter does not start, or has no torch.
+    """
+    from pt2bugs.run.interpreter import named_interpreter, running_interpreter
+
+    if python_exe and torch:
+        raise InputError("--python-exe names one interpreter; leave --torch out")
+    if python_exe:
+        return named_interpreter(python_exe)
+    return None if torch else running_interpreter()
+
+
 def in_interpreter(options: BackendOptions, target: Target, backends: Sequence[str]) -> list[Target]:
     """Return the targets in an interpreter that exists; what a backend needs must be installed there.
 
@@ -691,15 +726,9 @@ def durations_for(options: MatrixOptions) -> Durations:
 
 
 def _matrix_targets(options: MatrixOptions) -> list[Target]:
-    from pt2bugs.run.interpreter import named_interpreter, running_interpreter
-
-    if options.python_exe:
-        if options.torch:
-            raise InputError("--python-exe names one interpreter; leave --torch out")
-        if options.results is None:
-            problem = "name a folder for its results, with --results"
-            raise InputError(f"--python-exe {options.python_exe}: is no release; {problem}")
-        return in_interpreter(options, named_interpreter(options.python_exe), options.backend)
-    if not options.torch:
-        return in_interpreter(options, running_interpreter(), options.backend)
+    if options.python_exe and options.results is None and not options.torch:
+        problem = "name a folder for its results, with --results"
+        raise InputError(f"--python-exe {options.python_exe}: is no release; {problem}")
+    if (there := interpreter_of(options.python_exe, options.torch)) is not None:
+        return in_interpreter(options, there, options.backend)
     return targets_for(options, releases_for(options, options.torch), options.backend)

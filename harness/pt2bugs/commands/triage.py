@@ -23,11 +23,10 @@ from pt2bugs.commands.options import (
     positive,
     present,
 )
-from pt2bugs.commands.selection import load_corpus, open_store, releases_for, targets_for
+from pt2bugs.commands.selection import interpreter_of, load_corpus, open_store, releases_for, targets_for
 from pt2bugs.engine.client import EngineError
 from pt2bugs.errors import InputError, NothingSelected, Pt2bugsError
 from pt2bugs.results.folder import results_folder
-from pt2bugs.run.interpreter import named_interpreter, running_interpreter
 from pt2bugs.run.plan import Target
 from pt2bugs.triage.program import Program, load_program
 
@@ -137,12 +136,8 @@ def select_targets(options: Options) -> dict[str, Target]:
     Raises:
         InputError: both are named, or a release does not exist.
     """
-    if options.python_exe and options.torch:
-        raise InputError("--python-exe names one interpreter; leave --torch out")
-    if options.python_exe is not None:
-        return {"": named_interpreter(options.python_exe)}
-    if not options.torch:
-        return {"": running_interpreter()}
+    if (there := interpreter_of(options.python_exe, options.torch)) is not None:
+        return {"": there}
     targets = targets_for(options, sorted(releases_for(options, options.torch)))
     return {target.key.torch: target for target in targets}
 

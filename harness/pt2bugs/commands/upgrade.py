@@ -25,7 +25,7 @@ from pt2bugs.files import write_text
 from pt2bugs.match.known import KnownBugs
 from pt2bugs.report.upgrade import as_markdown, as_page
 from pt2bugs.results.folder import open_results
-from pt2bugs.run.interpreter import Interpreter
+from pt2bugs.run.interpreter import Interpreter, named_interpreter
 from pt2bugs.upgrade.exposure import Isolation, exposure_of
 from pt2bugs.upgrade.move import LISTS, REPLAYS, RUNS, Move, Replayed, Side, digest_of
 from pt2bugs.upgrade.recorded import Program, Recorder
@@ -160,7 +160,7 @@ def _opened(
     side = Side(str(word))
     try:
         if isinstance(word, Path):
-            interpreter = interpreters.named(word)
+            interpreter = interpreters.existing(named_interpreter(word))
         else:
             try:
                 interpreter = interpreters.of(word)

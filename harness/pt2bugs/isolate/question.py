@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pt2bugs.case.cells import Cell, cells_of
@@ -78,22 +77,22 @@ def sides_of(history: History, *, introduced: bool) -> tuple[str, str] | None:
     return (newer, older) if introduced else (older, newer)
 
 
-def neighbours_of(question: Question, corpus: Sequence[Case], histories: Histories) -> list[Check]:
-    """Return the checks of other cases that pass in the release with the bug, guards and the same component first.
+def neighbours_of(case: Case | None, histories: Histories, release: str, device: str) -> list[Check]:
+    """Return the checks of other cases that pass in a release, guards and the same component first.
 
     Args:
-        question: its case is left out.
-        corpus: all cases.
-        histories: what the journal says of them.
+        case: that is left out; None for a script.
+        histories: of the corpus.
+        release: with the bug of the case.
+        device: where they run.
     """
-    result, neighbours = question.result, list[Check]()
-    component = question.case.component if question.case else ""
+    component, neighbours = case.component if case else "", list[Check]()
     # Guards and its own component first: what executes a changed unit is asked as long as there is time.
-    for case in sorted(corpus, key=lambda case: (not case.guard, case.component != component)):
-        if case.id == result.case or case.extra or case.flaky or result.device not in case.devices:
+    for other in sorted(histories.cases.values(), key=lambda other: (not other.guard, other.component != component)):
+        if (case and other.id == case.id) or other.extra or other.flaky or device not in other.devices:
             continue
-        for cell in cells_of(case, (result.device,)):
-            if histories.of(cell).state(result.bad) is State.NO_BUG:
+        for cell in cells_of(other, (device,)):
+            if histories.of(cell).state(release) is State.NO_BUG:
                 neighbours.append(check_of(cell))
                 break
     return neighbours

@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from pt2bugs.case.model import Case
 from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.engine.client import EngineError
 from pt2bugs.engine.folders import cache_home
@@ -120,22 +119,20 @@ class Known:
     isolations: Sequence[Isolation]
 
     @classmethod
-    def load(cls, histories: Histories, corpus: Sequence[Case], folder: Path) -> Known:
+    def load(cls, histories: Histories, folder: Path) -> Known:
         """Read what is known.
 
         Args:
-            histories: of the cases.
-            corpus: the cases.
+            histories: of the corpus.
             folder: of the results.
 
         Raises:
             InputError: an isolation cannot be read.
         """
-        ids = {case.id for case in corpus}
         isolated = [
             told
             for told in fixes.load(folder)
-            if told["evidence"] in ("patch", "proved") and told["units"] and told["case"] in ids
+            if told["evidence"] in ("patch", "proved") and told["units"] and told["case"] in histories.cases
         ]
         return cls(histories, isolated)
 
