@@ -34,7 +34,7 @@ from pt2bugs.triage.classify import classify, is_named_by_a_frame, metadata_mism
 from pt2bugs.triage.ladder import CROSSREF, NO_DECOMPOSITION, Climber, Ladder
 from pt2bugs.triage.program import load_program
 from pt2bugs.triage.reproduce import NeverCompiles, reproduce
-from pt2bugs.triage.runner import ProgramRunner, program_runner
+from pt2bugs.triage.runner import ProgramRunner
 
 EXPORTS = {"export", "export_strict", "export_non_strict"}
 RUNGS = {
@@ -194,7 +194,7 @@ def measure(options: argparse.Namespace) -> None:
     rows = [row for row in failing(options.torch, options.results / "cells.csv") if not cases[row["case"]].extra]
     rows = [row for row in rows if not options.only or row["case"] in options.only]
     rows = [row for row in rows if (row["case"], row["check"]) not in done][: options.limit]
-    with program_runner(options.python_exe, Budget(15), 120.0, ()) as runner:
+    with ProgramRunner(options.python_exe, Budget(15), 120.0, ()) as runner:
         _measure(runner, cases, rows, options.output)
 
 

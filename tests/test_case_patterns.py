@@ -75,3 +75,15 @@ def test_the_verdict_names_the_entry(short: None, tmp_path: Path) -> None:
 )
 def test_finds_what_re_finds(pattern: str, text: str) -> None:
     assert patterns.search(pattern, text) is (re.search(pattern, text) is not None)
+
+
+@given(st.text(st.characters(codec="utf-8") | st.sampled_from("-.#&~ 0123456789")))
+def test_the_pattern_for_a_line_fits_it_with_any_numbers(line: str) -> None:
+    pattern = patterns.pattern_for(line)
+    assert patterns.search(pattern, line)
+    assert patterns.search(pattern, re.sub("[0-9]+", "7", line))
+
+
+def test_the_pattern_for_a_line_keeps_its_types() -> None:
+    pattern = patterns.pattern_for("size -1 of float64, 3.5 of int8")
+    assert pattern == r"size -\d+ of float64, \d+\.\d+ of int8"

@@ -101,7 +101,7 @@ def shared(address: str) -> Iterator[Cluster]:
     """A connection to it, for as long as this module's tests take."""
     told: list[str] = []
     with open_cluster(address, told.append) as cluster:
-        assert "without TLS, so whoever reaches its port runs code on its workers" in told[0]
+        assert "without TLS, so a program that reaches its port can run code on its workers" in told[0]
         cluster.roll_call(wait_s=60)
         yield cluster
 

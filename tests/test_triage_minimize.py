@@ -12,7 +12,7 @@ from pt2bugs.triage.ladder import Climber, Ladder
 from pt2bugs.triage.minimize import Interesting, minimize, with_small_counts, without_statements
 from pt2bugs.triage.program import Program, load_program
 from pt2bugs.triage.reproduce import Reproduction, reproduce
-from pt2bugs.triage.runner import ProgramRunner, program_runner
+from pt2bugs.triage.runner import ProgramRunner
 from triage_bench import python_with
 
 PROGRAM = """
@@ -78,7 +78,7 @@ def climbed(
     path = folder / "program.py"
     path.write_text(source)
     program = load_program(path)
-    with program_runner(python_with(folder / "env", faults), Budget(2), 60, ()) as runner:
+    with ProgramRunner(python_with(folder / "env", faults), Budget(2), 60, ()) as runner:
         reproduction = reproduce(runner, program, 1)
         yield runner, program, reproduction, Climber(runner, program, reproduction, lambda _: None).climb()
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.vocabulary import Outcome
-from pt2bugs.triage import since_when as module
+from pt2bugs.triage import runner as module
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.program import Program
-from pt2bugs.triage.runner import RunResult
+from pt2bugs.triage.runner import Runners, RunResult
 from pt2bugs.triage.since_when import Releases, since_when
 
 PROGRAM = Program(Path("p.py"), "pass\n")
@@ -66,9 +66,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def search(environments: Environments, monkeypatch: pytest.MonkeyPatch, budget: Budget, timeout_s: float) -> Releases:
-    monkeypatch.setattr(module, "program_runner", environments.runner)
-    names = list(environments.shown)
-    return since_when(PROGRAM, names, environments.python_of, budget, lambda _: None, timeout_s=timeout_s)
+    monkeypatch.setattr(module, "ProgramRunner", environments.runner)
+    runners = Runners(environments.python_of, timeout_s)
+    return since_when(PROGRAM, list(environments.shown), runners, budget, lambda _: None)
 
 
 def test_installing_is_no_part_of_the_budget(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,7 @@ from pt2bugs.triage.report import artifact_lines
 from pt2bugs.triage.reproduce import Oracle, Reproduction
 from pt2bugs.triage.reproducer import case_text, pattern_of, shows_failure
 from pt2bugs.triage.reproducer import test_text as unit_test_text
-from pt2bugs.triage.runner import RunResult
+from pt2bugs.triage.runner import Runners, RunResult
 from pt2bugs.triage.since_when import since_when
 from triage_bench import PROGRAM, python_with
 
@@ -428,7 +428,7 @@ def pythons(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def _search(program: Path, pythons: dict[str, Path], names: list[str]) -> list[str]:
-    releases = since_when(load_program(program), names, pythons.__getitem__, Budget(5), lambda _: None, timeout_s=30)
+    releases = since_when(load_program(program), names, Runners(pythons.__getitem__, 30), Budget(5), lambda _: None)
     return releases.sentences()
 
 

@@ -28,7 +28,7 @@ from pt2bugs.triage.ladder import (
 )
 from pt2bugs.triage.program import load_program
 from pt2bugs.triage.reproduce import Oracle, Reproduction, reproduce
-from pt2bugs.triage.runner import ProgramRunner, RunResult, program_runner
+from pt2bugs.triage.runner import ProgramRunner, RunResult
 
 
 def triage(folder: Path, capsys: pytest.CaptureFixture[str], program: str, *arguments: str) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def test_a_failure_that_the_program_catches(tmp_path: Path, capsys: pytest.Captu
 
 @pytest.fixture(scope="module")
 def runner() -> Iterator[ProgramRunner]:
-    with program_runner(Path(sys.executable), Budget(5), 60, ()) as opened:
+    with ProgramRunner(Path(sys.executable), Budget(5), 60, ()) as opened:
         yield opened
 
 

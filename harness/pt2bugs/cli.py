@@ -129,7 +129,7 @@ class _Output(io.FileIO):
     """An output whose reader may leave early, as `head` does: from then on what is written goes nowhere."""
 
     def write(self, data: Any) -> int:
-        """Write, or drop what nobody reads.
+        """Write, or drop the text once the reader has gone.
 
         Args:
             data: the bytes.
@@ -145,7 +145,7 @@ class _Output(io.FileIO):
 
 @contextlib.contextmanager
 def _readers_may_leave() -> Iterator[None]:
-    """Have a command run to its end, with its exit code, whoever stops reading its output."""
+    """Let a command run to its end, with its exit code, also when the reader of its output leaves."""
     with contextlib.ExitStack() as stack:
         for stream, redirect in (
             (sys.stdout, contextlib.redirect_stdout),

@@ -322,7 +322,7 @@ class CellPool:
         return worker
 
     def close(self) -> None:
-        """End the engine, and what it runs that nobody waits for any more."""
+        """End the engine, and the cells in it whose answers are not waited for any more."""
         if not all(future.done() for future in self._futures):
             self.measuring.engine.stop()
         self._pool.shutdown(cancel_futures=True)

@@ -1,4 +1,4 @@
-"""Failures that somebody accepted: one file format for `compare --allow` and for `backend --baseline`.
+"""Accepted failures: one file format for `compare --allow` and for `backend --baseline`.
 
 A TOML file with one ``[[accepted]]`` table per failure. Keys: `case` and `outcome` are required; `check`, `device`,
 `backend` and `torch` (a PEP 440 specifier set) say where, left out they mean everywhere; `error`, `match`, `frame`,
@@ -10,7 +10,6 @@ last day, and an entry without it counts for ever. A failure that does not look 
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +22,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from pt2bugs.case.cells import CellName
 from pt2bugs.case.failure import Failure, documents
 from pt2bugs.case.model import Bug
-from pt2bugs.case.observation import Observation
+from pt2bugs.case.observation import Observation, without_line
 from pt2bugs.case.patterns import NOT_A_PATTERN, PatternTimeout, compiled
 from pt2bugs.case.stack_dump import frame_outside_torch
 from pt2bugs.case.vocabulary import FAILURES, Outcome
@@ -153,7 +152,7 @@ def entry_for(cell: CellName, record: Record, reason: str = "") -> Accepted:
 
 
 def _backend_frame(record: Record) -> str:
-    return re.sub(r":\d+ ", " ", frame_outside_torch(record["output_tail"], record["case"]))
+    return without_line(frame_outside_torch(record["output_tail"], record["case"]))
 
 
 def load_accepted(path: Path) -> list[Accepted]:

@@ -113,7 +113,7 @@ UNSURE_SHARE = 0.05
 class Comparison:
     """The changes of all checks between releases `before` and `after`.
 
-    `entries` are failures that somebody accepted, each until its end date; `today` decides which have ended.
+    `entries` are accepted failures, each until its end date; `today` decides which have ended.
     """
 
     before: str

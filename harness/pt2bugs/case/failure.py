@@ -17,7 +17,7 @@ from enum import IntEnum
 from typing import Any
 
 from pt2bugs.case.model import Bug
-from pt2bugs.case.observation import Observation, telling_line
+from pt2bugs.case.observation import Observation, telling_line, without_line
 from pt2bugs.case.patterns import PatternTimeout, search
 from pt2bugs.case.vocabulary import FAILURES, Outcome
 
@@ -72,14 +72,12 @@ def normalize(text: str) -> str:
 
 
 def place_of(frame: str) -> str:
-    """Return file and function of a torch frame, without the line, which moves from release to release.
-
-    Empty for the frame in which every failure of a compile is raised.
+    """Return file and function of a torch frame; empty for the frame in which every failure of a compile is raised.
 
     Args:
         frame: as a journal line has it.
     """
-    place = re.sub(r":\d+ ", " ", frame)
+    place = without_line(frame)
     return "" if _RAISED_AGAIN.search(place) else place
 
 

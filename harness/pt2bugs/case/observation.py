@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +19,15 @@ MAX_FRAMES = 5
 """Torch frames kept of a traceback, the innermost first."""
 MAX_TIMEOUT_FRAMES = 25
 """The same of a check that did not end, each function once."""
+
+
+def without_line(frame: str) -> str:
+    """Return file and function of a frame, without the line, which moves from release to release.
+
+    Args:
+        frame: as a journal line has it, ``torch/path.py:LINE function``.
+    """
+    return re.sub(r":\d+ ", " ", frame)
 
 
 def bounded(text: str, limit: int) -> str:

@@ -1,7 +1,8 @@
-"""Searches a header's regular expressions, which may be slow beyond all measure, under a deadline."""
+"""Regular expressions of headers: searched under a deadline, since they may be slow beyond all measure, and written."""
 
 from __future__ import annotations
 
+import re
 import warnings
 from functools import lru_cache
 
@@ -80,3 +81,26 @@ def _shortest(group: regex.Match[str]) -> str:
 
 def _length(branch: str) -> int:
     return len(_OPTIONAL.sub("", branch).replace("\0", ""))
+
+
+_SIGN = r"[\\.^$*+?{}\[\]|()]"
+_PART = re.compile(rf"(?P<number>(?<!\bfloat)(?<!\bbfloat)(?<!\bint)(?<!\buint)(?<!\bcomplex)(?<!\d)\d+)|{_SIGN}")
+"""The signs of a regular expression, and the digits of a number, but for those of a dtype, which are no size."""
+
+
+def escaped(text: str) -> str:
+    """Return a regular expression for a text; unlike `re.escape`, with no more backslashes than it takes.
+
+    Args:
+        text: as it was seen.
+    """
+    return re.sub(_SIGN, r"\\\g<0>", text)
+
+
+def pattern_for(line: str) -> str:
+    """Return a regular expression for a line of a message, with its numbers left open.
+
+    Args:
+        line: as it was seen.
+    """
+    return _PART.sub(lambda part: r"\d+" if part["number"] else f"\\{part[0]}", line)

@@ -104,4 +104,4 @@ FAILURES = frozenset({Outcome.WRONG, Outcome.RAISE, Outcome.CRASH, Outcome.TIMEO
 
 
 EXPECTED = frozenset({Verdict.PASS, Verdict.XFAIL, Verdict.SKIP})
-"""Verdicts that need nobody's attention."""
+"""Verdicts that need no attention."""

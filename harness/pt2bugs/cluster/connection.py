@@ -28,7 +28,7 @@ MAX_STARTS = 3
 
 
 class ClusterError(InputError):
-    """A cluster that cannot be reached, has gone, or has nobody for the work.
+    """A cluster that cannot be reached, has gone, or has no worker for the work.
 
     Cause: a wrong address, certificates that do not fit, a scheduler that was ended, no worker.
     Remedy: the message says which; what had come back is in the journal, and the same command goes on from there.
@@ -56,7 +56,7 @@ def connected(where: str, log: Callable[[str], None]) -> Iterator[Client]:
         else:
             client = _remote(where)
             if not client.scheduler.address.startswith("tls://"):
-                why = "whoever reaches its port runs code on its workers (docs/guides/scale.md)"
+                why = "a program that reaches its port can run code on its workers (docs/guides/scale.md)"
                 log(f"{where}: without TLS, so {why}")
             with contextlib.suppress(KeyError, AttributeError, ValueError):
                 log(f"dashboard: {client.dashboard_link}")

@@ -224,7 +224,7 @@ class ClusterRunner:
 
         Raises:
             JournalError: the results folder cannot be written.
-            ClusterError: the scheduler has gone, or nobody is there for the work; what came back is in the journal.
+            ClusterError: the scheduler has gone, or no worker is there for the work; what came back is in the journal.
             KeyboardInterrupt: the user stopped it; what came back is in the journal.
         """
         from distributed import as_completed
@@ -322,7 +322,7 @@ class ClusterRunner:
         """
         batch = completed.next_batch(block=False)
         for future, answer in batch:
-            # A task of a worker that was lost since is nobody's: its cell is queued again.
+            # The task of a worker that was lost since is left out: its cell is queued again.
             if (sent := self._tasks.pop(future, None)) is not None:
                 sent[0].sent.remove(sent[1])
                 self._take(*sent, future, answer)
@@ -434,7 +434,7 @@ class ClusterRunner:
     def _missing(self) -> str:
         left = list(self._queues)
         if not self.cluster.workers:
-            return f"{len(left)} cells to run, and nobody is there (`dask worker ADDRESS` starts one)"
+            return f"{len(left)} cells to run, and no worker is there (`dask worker ADDRESS` starts one)"
         on_gpu = [owed for owed in left if owed.needs_gpu and not self._queues.able(owed)]
         if on_gpu:
             requirement = f'has the resource {GPU} (`dask worker ADDRESS --resources "{GPU}=1"`)'
@@ -442,7 +442,7 @@ class ClusterRunner:
         return f"{len(left)} cells to run, and none that is there can take them"
 
     def _give_up(self) -> None:
-        """End the run where nobody came. The cells stay owed, for the same command to go on with."""
+        """End the run where no worker came. The cells stay owed, for the same command to go on with."""
         missing = self._missing()
         if not self.cluster.workers:
             raise ClusterError(f"--cluster {self.cluster.where}: {missing}; the same command goes on")

@@ -2,8 +2,8 @@
 
 Dask does not choose it, since it cannot weigh that an environment costs gigabytes and minutes: a task that it steals
 installs, and a task with a loose restriction (`allow_other_workers`) loses its resources when its worker has gone. So
-the rule is that of the jobs in `run.runner`: a worker stays in its environment, then begins one that nobody has begun,
-then helps where most is left.
+the rule is that of the jobs in `run.runner`: a worker stays in its environment, then begins one that no worker has
+begun, then helps where most is left.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ class CellQueues:
             self._seconds[owed.number] += owed.seconds
 
     def drop(self, cells: Iterable[OwedCell]) -> None:
-        """Take cells out that nobody is to run.
+        """Take out cells that are not to be run.
 
         Args:
             cells: that are queued.

@@ -226,7 +226,7 @@ _environments = _Environments()
 
 @contextlib.contextmanager
 def _ended_when_unwanted(dask_worker: distributed.Worker, environment: _OpenEnvironment) -> Iterator[None]:
-    """End the cell once nobody waits for its task any more: it was cancelled, or the worker is being closed."""
+    """End the cell once its task is not wanted any more: it was cancelled, or the worker is being closed."""
     from distributed import Status
 
     key = dask_worker.get_current_task()

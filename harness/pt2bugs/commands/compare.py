@@ -50,7 +50,7 @@ EXAMPLES = (
     ("pt2bugs compare 2.9.1 2.13", "what is broken, what is fixed, worst first; 2.13 is its newest patch"),
     ("pt2bugs compare 2.9.1 2.12 2.13 --group-by component", "two moves, each by layer of the compiler"),
     ("pt2bugs compare 2.9.1 latest --offline --markdown", "from the journal alone, to paste into a pull request"),
-    ("pt2bugs compare 2.9.1 2.13 --allow accepted.toml", "in CI: exit 1 only for what nobody accepted"),
+    ("pt2bugs compare 2.9.1 2.13 --allow accepted.toml", "in CI: exit 1 only for what is not accepted"),
     (
         "pt2bugs compare 2.13 --backend mine --with mine==1.0 --against mine==1.1",
         "two versions of a backend on one release of torch",
@@ -163,7 +163,7 @@ class Planned:
 
 
 def select(options: Options) -> Selected:
-    """Return the cells to compare: without those of a GPU that is absent, where nobody has measured them.
+    """Return the cells to compare: without those of a GPU that is absent, if they were never measured.
 
     Args:
         options: of the command.

@@ -15,6 +15,7 @@ from packaging.version import Version
 from pt2bugs.case.failure import documents
 from pt2bugs.case.model import Bug, Case
 from pt2bugs.case.observation import Observation
+from pt2bugs.case.patterns import escaped, pattern_for
 from pt2bugs.case.vocabulary import FAILURES, Outcome, Verdict
 from pt2bugs.curate.case_text import EntryText, with_entries
 from pt2bugs.curate.placeholders import PLACEHOLDER
@@ -121,10 +122,6 @@ _BOILERPLATE = re.compile(
 )
 
 
-_NUMBER = re.compile(r"(?<!\bfloat)(?<!\bbfloat)(?<!\bint)(?<!\buint)(?<!\bcomplex)(?<!\d)\d+")
-"""A number in an escaped message, but not that of a dtype, which is no size."""
-
-
 NO_MESSAGE = r"^\s*($|You can suppress|Set TORCH)"
 """Fits an exception without a message; what follows is torch's advice."""
 
@@ -146,8 +143,8 @@ def _pattern(seen: Observation) -> str:
     told = next((line for line in lines if re.search(r"\w(Error|Exception): .", line)), lines[0])
     told = re.sub(r"^(.*?\b\w+(Error|Exception): )+(?=.)", "", told)
     if seen.outcome is Outcome.WRONG:
-        return _short_floats(re.escape(told[:200].strip()))
-    return _NUMBER.sub(r"\\d+", re.escape(told[:90].strip())).replace(r"\ ", " ")
+        return _short_floats(escaped(told[:200].strip()))
+    return pattern_for(told[:90].strip())
 
 
 _COUNTED = re.compile(r"(Mismatched elements: \d+ / \d+) \([\d.]+%\)\n(Greatest absolute difference: \S+) ")
@@ -158,9 +155,9 @@ def _difference(message: str) -> str:
     """Return a regular expression for the numbers of `assert_close`, whose words are those of any bug; else nothing."""
     if match := _COUNTED.search(message):
         count, greatest = match.groups()
-        told = rf"{re.escape(count)} \([\d.]+%\)\n{re.escape(greatest)} "
+        told = rf"{escaped(count)} \([\d.]+%\)\n{escaped(greatest)} "
     elif match := _SCALARS.search(message):
-        told = re.escape(match[0])
+        told = escaped(match[0])
     else:
         return ""
     return _short_floats(told)
@@ -168,7 +165,7 @@ def _difference(message: str) -> str:
 
 def _short_floats(pattern: str) -> str:
     """Return a pattern that leaves the last digits of floats open, which depend on the machine."""
-    return re.sub(r"(\\\.\d{4})\d+", r"\1\\d*", pattern).replace(r"\ ", " ")
+    return re.sub(r"(\\\.\d{4})\d+", r"\1\\d*", pattern)
 
 
 def entries_of(case: Case, records: Iterable[Record]) -> list[Entry]:

@@ -23,6 +23,7 @@ from pt2bugs.case.observation import (
     TYPE_LIMIT,
     Observation,
     bounded,
+    without_line,
 )
 from pt2bugs.case.vocabulary import Outcome
 
@@ -71,14 +72,10 @@ def observe_exception(error: BaseException, path: str) -> Observation:
 
 def _once_each(frames: list[str], but: str) -> list[str]:
     """Return each function once, at its innermost frame."""
-    innermost = {_function(but): but}
+    innermost = {without_line(but): but}
     for frame in frames:
-        innermost.setdefault(_function(frame), frame)
+        innermost.setdefault(without_line(frame), frame)
     return list(innermost.values())[1:]
-
-
-def _function(frame: str) -> str:
-    return re.sub(r":\d+ ", " ", frame)
 
 
 def _torch_frames(frames: list[tuple[str, int, str]]) -> list[str]:

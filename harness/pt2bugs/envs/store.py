@@ -188,7 +188,7 @@ class Store:
             yield
 
     def _remove(self, environment: Environment) -> bool:
-        """Remove it unless somebody makes or uses it."""
+        """Remove it unless a process makes or uses it."""
         with (self.home / f"{environment.key.folder}.use").open("a") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -533,7 +533,7 @@ class Matcher:
     def _fits(self, known: KnownBug, bug: Bug, traceback: Traceback, clue: _Clue) -> bool:
         """Return whether the documented identity fits, however little it says.
 
-        Names and numbers of the case's program may be others here: they are those of whoever asks.
+        Names and numbers of the case's program may be others here: they are those of the program that failed.
         """
         return (
             (bug.outcome is not Outcome.TIMEOUT or "timeout" in f"{clue.type} {clue.message[:200]}".lower())
@@ -614,7 +614,7 @@ class Matcher:
             common = clue.torch_frames[:depth]
             needed = min(3, len(signature.torch_frames))
             if needed == 1 and clue.own and clue.type not in _PYTHONS and not bug.frame:
-                # The one function that raises this message, whoever made the mistake, if nobody has documented it.
+                # The one function that raises this message for every mistake of that kind, documented or not.
                 continue
             if depth >= needed and self.known.is_telling(common):
                 told = max(told, depth)
@@ -659,7 +659,7 @@ def telling(message: str) -> str:
 
 
 def is_refusal(bug: Bug) -> bool:
-    """Return whether torch says this on purpose to whoever made a mistake; to a backend, a correct program led.
+    """Return whether torch says this on purpose of a mistake; where a backend raised it, the program was correct.
 
     Args:
         bug: an entry of a header.

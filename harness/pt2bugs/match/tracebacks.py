@@ -93,7 +93,7 @@ _ENDS = re.compile(
 """Ends a traceback. Tildes are a Markdown fence only where they stand alone on a line that is not indented as
 code: Python 3.11 and newer underline the failing part of a statement with ``~~~~^^^``."""
 _LEFT_OUT = re.compile(r"\.\.\.|[<\[+|]")
-"""Begins a line that stands for frames that somebody left out."""
+"""Begins a line that stands for frames that were left out."""
 _MAX_LINES = 2000
 """Of one message; a log goes on for ever."""
 _MAX_MESSAGE = 16_000

@@ -1,6 +1,6 @@
 """The words of messages: those that tell one failure from another, and those that anybody's failure has.
 
-`ordinary.toml` has messages that torch or Python give to whoever makes a mistake, and messages that many bugs share,
+`ordinary.toml` has messages that torch or Python raise for a mistake of the user, and messages that many bugs share,
 each with the cases whose documented pattern it fits: such a pattern alone does not make a failure known.
 """
 
@@ -87,7 +87,7 @@ def _fits_any(pattern: str, kind: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_mistake(pattern: str) -> bool:
-    """Return whether a pattern fits what torch or Python says on purpose to whoever made a mistake, numbers aside.
+    """Return whether a pattern fits what torch or Python says on purpose of a mistake, numbers aside.
 
     Args:
         pattern: of a header.

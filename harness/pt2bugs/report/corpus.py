@@ -11,15 +11,14 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-import jinja2
-
 from pt2bugs.case.cells import cells_of
 from pt2bugs.case.corpus import roots_of
 from pt2bugs.case.header import decode, find_block
 from pt2bugs.case.model import Case
 from pt2bugs.case.private import private_components
 from pt2bugs.case.vocabulary import COMPONENTS, KINDS, SYMPTOMS, UPSTREAM, Outcome, Verdict
-from pt2bugs.report.markdown import escape, link
+from pt2bugs.report.markdown import link
+from pt2bugs.report.templates import markdown_templates
 from pt2bugs.report.trends import Trends
 from pt2bugs.results.history import History, Life, State, in_version_order
 from pt2bugs.results.line import version_key
@@ -53,32 +52,32 @@ def corpus_page(cases: Sequence[Case], rows: Sequence[History], roots: Iterable[
         {"case": case, "life": _describe_life(case, of_case.get(case.id, []), census)}
         for case in sorted(cases, key=lambda case: (components.index(case.component), case.id))
     ]
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("pt2bugs.report"), trim_blocks=True, lstrip_blocks=True, autoescape=False
-    )
-    environment.filters["escape_markdown"] = escape
     counts = Counter((case.component, case.symptom) for case in census.counted)
     waiting = {area.name: len(of_area) for area, of_area in cases_by_area(census.waiting)}
-    return environment.get_template("corpus.md.j2").render(
-        rows=lives,
-        cases=cases,
-        components=[name for name in components if any(case.component == name for case in census.counted)],
-        symptoms=SYMPTOMS,
-        counts=counts,
-        census=census,
-        areas=[
-            (
-                area,
-                len(of_area),
-                sum(case.id in census.seen_failing for case in of_area),
-                waiting[area.name],
-            )
-            for area, of_area in cases_by_area(census.counted)
-        ],
-        enough=ENOUGH,
-        about=_about(roots),
-        left_out=_left_out(roots),
-        link=link,
+    return (
+        markdown_templates()
+        .get_template("corpus.md.j2")
+        .render(
+            rows=lives,
+            cases=cases,
+            components=[name for name in components if any(case.component == name for case in census.counted)],
+            symptoms=SYMPTOMS,
+            counts=counts,
+            census=census,
+            areas=[
+                (
+                    area,
+                    len(of_area),
+                    sum(case.id in census.seen_failing for case in of_area),
+                    waiting[area.name],
+                )
+                for area, of_area in cases_by_area(census.counted)
+            ],
+            enough=ENOUGH,
+            about=_about(roots),
+            left_out=_left_out(roots),
+            link=link,
+        )
     )
 
 

@@ -46,6 +46,7 @@ from pt2bugs.report.site import (
     stretches,
 )
 from pt2bugs.report.style import GROUP_STYLES, OUTCOME_LETTERS, STYLES, style_of
+from pt2bugs.report.templates import markup_templates
 from pt2bugs.results.history import Life
 
 MARK = '<meta name="generator" content="pt2bugs">'
@@ -76,13 +77,7 @@ def _breakable(name: str) -> Markup:
 
 
 def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("pt2bugs.report"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
+    environment = markup_templates()
     environment.filters |= {
         "label": label,
         "aria": aria,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Any
 
-import jinja2
 import pandas as pd
 
 from pt2bugs.report.style import OUTCOME_LETTERS, STYLES, style_of
+from pt2bugs.report.templates import markup_templates
 from pt2bugs.report.trends import Trends
 
 HEAD = 7
@@ -37,22 +37,23 @@ def matrix_svg(matrix: pd.DataFrame, title: str) -> str:
                 {"letter": letter, "style": style, "title": f"{label} on {release}: {row[release] or 'not run'}"}
             )
         rows.append({"label": label, "cells": cells})
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("pt2bugs.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.get_template("matrix.svg.j2").render(
-        title=title,
-        releases=releases,
-        rows=rows,
-        left=left,
-        cell=_CELL,
-        row=_ROW,
-        top=_TOP,
-        width=max(left + _CELL * len(releases) + 10, 640),
-        height=_TOP + 20 + _ROW * len(rows) + 44,
-        styles={name: style for name, style in STYLES.items() if name not in ("", "xfail")},
-        xfail=STYLES["xfail"],
-        letters=OUTCOME_LETTERS,
+    return (
+        markup_templates()
+        .get_template("matrix.svg.j2")
+        .render(
+            title=title,
+            releases=releases,
+            rows=rows,
+            left=left,
+            cell=_CELL,
+            row=_ROW,
+            top=_TOP,
+            width=max(left + _CELL * len(releases) + 10, 640),
+            height=_TOP + 20 + _ROW * len(rows) + 44,
+            styles={name: style for name, style in STYLES.items() if name not in ("", "xfail")},
+            xfail=STYLES["xfail"],
+            letters=OUTCOME_LETTERS,
+        )
     )
 
 
@@ -77,22 +78,23 @@ def summary_svg(trends: Trends, title: str) -> str:
         for name in names
     ]
     totals = [len(trends.open_in(release)) for release in trends.releases]
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("pt2bugs.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.get_template("summary.svg.j2").render(
-        title=title,
-        releases=trends.releases,
-        rows=rows,
-        totals=totals,
-        shares=[f"{trends.shares[release]:.0%}".removesuffix("%") for release in trends.releases],
-        left=left,
-        cell=cell,
-        row=row,
-        top=_TOP,
-        width=max(left + cell * len(trends.releases) + 10, 480),
-        height=_TOP + 20 + row * (len(rows) + 2) + 16,
-        ink=STYLES["xfail"].ink,
+    return (
+        markup_templates()
+        .get_template("summary.svg.j2")
+        .render(
+            title=title,
+            releases=trends.releases,
+            rows=rows,
+            totals=totals,
+            shares=[f"{trends.shares[release]:.0%}".removesuffix("%") for release in trends.releases],
+            left=left,
+            cell=cell,
+            row=row,
+            top=_TOP,
+            width=max(left + cell * len(trends.releases) + 10, 480),
+            height=_TOP + 20 + row * (len(rows) + 2) + 16,
+            ink=STYLES["xfail"].ink,
+        )
     )
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import jinja2
-
 from pt2bugs.report.markdown import code, escape, table
+from pt2bugs.report.templates import markup_templates
 
 COLUMNS = {
     "torch": "torch",
@@ -64,10 +63,8 @@ def as_page(program: str, answer: Mapping[str, Any], titles: Mapping[str, str], 
         titles: of its lists.
         caveat: what it does not say.
     """
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("pt2bugs.report"), autoescape=True, undefined=jinja2.StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
-    return environment.get_template("upgrade.html.j2").render(
-        program=program, answer=answer, titles=titles, columns=COLUMNS, caveat=caveat
+    return (
+        markup_templates()
+        .get_template("upgrade.html.j2")
+        .render(program=program, answer=answer, titles=titles, columns=COLUMNS, caveat=caveat)
     )

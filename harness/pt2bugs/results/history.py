@@ -441,7 +441,7 @@ class _Runs:
     """All runs of a cell: the line that counts, and the states of all runs, errors aside.
 
     Runs that show the same as the one before are counted with it; what they say of the bug is worked out once, when
-    somebody asks or another run shows something else.
+    the verdict is asked for or another run shows something else.
     """
 
     __slots__ = ("_alike", "_case", "_states", "complete", "counts", "is_flaky", "judged", "line", "started")

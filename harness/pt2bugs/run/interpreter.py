@@ -85,7 +85,7 @@ class _Answer:
 
 
 def _ask(command: list[str], path: Path) -> tuple[int, str, str]:
-    """Run a program that nobody knows, with a deadline, and return its status and the end of what it printed.
+    """Run an unknown program with a deadline, and return its status and the end of what it printed.
 
     Raises:
         EnvironmentFailure: it cannot be started, takes too long or prints without end.

@@ -278,7 +278,7 @@ class Runner:
             return None
 
     def _job(self, number: int, environments: list[_EnvironmentRun]) -> None:
-        """Take cells until there are none: of environments that nobody has begun first, then helping others."""
+        """Take cells until there are none: of environments that no other job has begun first, then helping others."""
         while not self._stopping.is_set():
             begun = self._begin(environments)
             if begun is None:

@@ -100,15 +100,13 @@ class Step:
 class Ladder:
     """All rungs that were tried. `first_failing` is the layer, empty if no rung shows the failure.
 
-    `pass_` is the subsystem of Inductor, and the application in it, that torch's bisector names; `why_no_pass` says why
-    it cannot.
+    `pass_` is the subsystem of Inductor, and the application in it, that torch's bisector names.
     """
 
     steps: list[Step] = field(default_factory=list)
     first_failing: str = ""
     below: str = ""
     pass_: str = ""
-    why_no_pass: str = ""
     is_plain_in_other_words: bool = False
     """The program fails at the same line without the compiler, in other words."""
 
@@ -384,7 +382,7 @@ class Climber:
         self._try(NO_DECOMPOSITION, {"backend": self.ladder.first_failing, "no_decomposition": [operator]})
 
     def bisect(self) -> None:
-        """Name the subsystem of Inductor and its application, or say why that cannot be done.
+        """Name the subsystem of Inductor and its application, where torch has a bisector and one of them makes it.
 
         Torch applies a subsystem up to a number that a variable holds; the smallest number at which the failure shows
         is that of the application which makes it.
@@ -394,18 +392,8 @@ class Climber:
         """
         ladder, torch = self.ladder, public(self._runner.torch)
         subsystems = SUBSYSTEMS.get(ladder.first_failing, ())
-        if not ladder.first_failing:
-            ladder.why_no_pass = "no rung of the ladder shows the failure"
-        elif not subsystems:
-            ladder.why_no_pass = "the failure is not inside Inductor"
-        elif Version(torch) < BISECTOR_SINCE:
-            ladder.why_no_pass = f"torch {torch} has no bisector; {BISECTOR_SINCE} and newer have one"
-        else:
-            none_of = f"no subsystem of it ({', '.join(subsystems)}) makes the failure go away when it is left out"
+        if subsystems and Version(torch) >= BISECTOR_SINCE:
             ladder.pass_ = next(filter(None, map(self._application, subsystems)), "")
-            ladder.why_no_pass = (
-                "" if ladder.pass_ else "the budget was spent" if self._runner.budget.is_over else none_of
-            )
 
     def _application(self, subsystem: str) -> str:
         """Return the application of a subsystem that makes the failure; empty if it is none of its."""

@@ -17,7 +17,7 @@ MAX_BYTES = 2_000_000
 
 
 class CannotRun(InputError):
-    """The program cannot be run here: a syntax error, a missing module, no GPU, nobody to ask."""
+    """The program cannot be run here: a syntax error, a missing module, no GPU, a question to the user."""
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import jinja2
 from pt2bugs.case.expectation import public
 from pt2bugs.case.observation import telling_line
 from pt2bugs.case.vocabulary import Outcome
-from pt2bugs.report.markdown import code, code_block, escape, link, table
+from pt2bugs.report.markdown import code, escape, link, table
+from pt2bugs.report.templates import markdown_templates
 from pt2bugs.triage.classify import Classification
 from pt2bugs.triage.compilation import Compilation
 from pt2bugs.triage.identity import Identity
@@ -211,14 +211,8 @@ def _page(triage: Triage, program: str, folder: Path, divisor: int) -> str:
         limit = room // divisor
         return text if len(text) <= limit else f"{text[: limit - 4].rstrip()} ..."
 
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("pt2bugs.triage"),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=False,
-        undefined=jinja2.StrictUndefined,
-    )
-    environment.filters |= {"escape_markdown": escape, "code": code, "code_block": code_block, "short": short}
+    environment = markdown_templates("pt2bugs.triage")
+    environment.filters["short"] = short
     reproduction, releases = triage.reproduction, triage.releases
     identity = reproduction.identity
     does = "passes" if releases is None or not releases.bad else "runs otherwise"

@@ -183,7 +183,7 @@ def refuse(program: Program, result: RunResult, runner: ProgramRunner) -> None:
             hint = "; the program never uses it, and --drop-unused-imports leaves it out"
         raise CannotRun(f"{name}: cannot import what it needs with {where}: {message.splitlines()[0]}{hint}")
     if kind == "EOFError" and "EOF when reading a line" in message:
-        raise CannotRun(f"{name}: asks for input; nobody answers here, so give it its values as arguments after --")
+        raise CannotRun(f"{name}: asks for input; there is no input here, so give it its values as arguments after --")
     if kind == "FileNotFoundError" and not seen.frame:
         raise CannotRun(f"{name}: needs a file that is not there: {message}; it runs in an empty folder of its own")
     if kind == "SystemExit" and message == "2" and "usage:" in seen.output_tail:

@@ -12,6 +12,7 @@ from typing import Any
 from pt2bugs.case.expectation import public
 from pt2bugs.case.failure import Level
 from pt2bugs.case.observation import telling_line
+from pt2bugs.case.patterns import pattern_for
 from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.curate import case_text as curate
 from pt2bugs.curate.case_text import NewHeader
@@ -170,7 +171,7 @@ def case_text(
         entry["match"] = pattern_of(identity)
         if not identity.message.strip() and identity.place:
             file, _, function = identity.place.partition(" ")
-            entry["frame"] = f"{_escaped(file)}:.* {_escaped(function)}"
+            entry["frame"] = f"{pattern_for(file)}:.* {pattern_for(function)}"
     if identity.signal:
         entry["signal"] = identity.signal
     title = _title(identity)
@@ -226,17 +227,11 @@ def pattern_of(identity: Identity) -> str:
     line = telling_line(identity.message)
     inner = identity.inner[:120]
     if inner and inner in line:
-        return _escaped(inner)
+        return pattern_for(inner)
     line = line[:120]
-    return (
-        f"{_escaped(line)}[\\s\\S]*{_escaped(inner)}"
-        if inner
-        else _escaped(line) or (r"^\s*$" if identity.message else "^$")
-    )
-
-
-def _escaped(line: str) -> str:
-    return re.sub(r"\d+|[\\.^$*+?{}\[\]|()]", lambda part: r"\d+" if part[0].isdigit() else f"\\{part[0]}", line)
+    if inner:
+        return f"{pattern_for(line)}[\\s\\S]*{pattern_for(inner)}"
+    return pattern_for(line) or (r"^\s*$" if identity.message else "^$")
 
 
 def _title(identity: Identity) -> str:

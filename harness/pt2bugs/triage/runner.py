@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -60,7 +61,6 @@ class RunResult:
     text: str = ""
     entered: tuple[str, ...] = ()
     backends: tuple[str, ...] = ()
-    own_backend: bool = False
     caught: tuple[Observation, ...] = ()
     handled: tuple[tuple[str, str, int], ...] = ()
     absent: tuple[str, ...] = ()
@@ -214,7 +214,7 @@ class ProgramRunner:
             fresh: a fresh interpreter instead of a fork.
             stdout: keep what it prints on standard output.
             timeout_s: of this run, instead of the usual.
-            alone: without what lies beside the program that was given: as whoever gets the file alone would run it.
+            alone: without what lies beside the program that was given, as the reader of a report has it.
             unit_test: run its tests.
             check: run this check of it, which takes no parameters, with its compiler as it is.
 
@@ -267,7 +267,6 @@ class ProgramRunner:
             bounded(self.hide(text, path), 4 * MESSAGE_LIMIT),
             tuple(entered),
             tuple(report.get("backends", ())),
-            bool(report.get("own_backend")),
             tuple(error for error in caught if _is_told(error, f"{printed}\n{seen.output_tail}")),
             tuple((kind, function, int(line)) for kind, function, line in report.get("handled", ())),
             tuple(report.get("absent", ())),
@@ -310,27 +309,31 @@ def _is_told(caught: Observation, output: str) -> bool:
     return bool(line) and line in output
 
 
-@contextlib.contextmanager
-def program_runner(
-    python: Path,
-    budget: Budget,
-    timeout_s: float,
-    argv: Sequence[str],
-    beside: Path | None = None,
-    access: Access = NOTHING,
-) -> Iterator[ProgramRunner]:
-    """Yield a runner that is closed at the end; see `ProgramRunner`.
+PythonOf = Callable[[str], Path]
+"""The interpreter of a release's environment, made if it is not there; raises `Pt2bugsError` where it cannot be."""
 
-    Args:
-        python: the interpreter.
-        budget: of the whole.
-        timeout_s: of one run.
-        argv: arguments of the program.
-        beside: the folder of the program as it was given.
-        access: what the programs may reach.
 
-    Raises:
-        EngineError: the interpreter does not start, or has no torch.
-    """
-    with ProgramRunner(python, budget, timeout_s, argv, beside, access) as opened:
-        yield opened
+@dataclass(frozen=True)
+class Runners:
+    """The way in which the programs of a triage are run on each release; see `ProgramRunner`."""
+
+    python_of: PythonOf
+    timeout_s: float = 120.0
+    argv: Sequence[str] = ()
+    beside: Path | None = None
+    access: Access = NOTHING
+
+    def on(self, release: str, budget: Budget) -> ProgramRunner:
+        """Return a runner on a release, to be opened; making its environment is no part of the budget.
+
+        Args:
+            release: the empty text stands for the interpreter at hand.
+            budget: of the whole.
+
+        Raises:
+            Pt2bugsError: the environment cannot be made.
+        """
+        began = time.monotonic()
+        python = self.python_of(release)
+        budget.exclude(time.monotonic() - began)
+        return ProgramRunner(python, budget, self.timeout_s, self.argv, self.beside, self.access)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from packaging.version import Version
@@ -20,7 +18,7 @@ from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.identity import Identity
 from pt2bugs.triage.program import Program
 from pt2bugs.triage.reproduce import Oracle, comparing, first_difference, refuse
-from pt2bugs.triage.runner import NOTHING, Access, RunResult, program_runner
+from pt2bugs.triage.runner import Runners, RunResult
 
 SLOWER = 3.0
 """A release on which the program takes so many times as long is told as slower."""
@@ -28,9 +26,6 @@ _LEAST_RUN_S = 20.0
 """Less is not worth starting a run for: a compile that takes longer would pass for a hang."""
 _MIN_SLOW_S = 2.0
 """Shorter runs are all start-up: no slower one is told."""
-
-PythonOf = Callable[[str], Path]
-"""The interpreter of a release's environment, made if it is not there; raises `Pt2bugsError` where it cannot be."""
 
 
 @dataclass(frozen=True)
@@ -148,15 +143,11 @@ def _is_next(before: str, after: str) -> bool:
 def since_when(
     program: Program,
     names: Sequence[str],
-    python_of: PythonOf,
+    runners: Runners,
     budget: Budget,
     log: Callable[[str], None],
     *,
-    argv: Sequence[str] = (),
-    timeout_s: float = 120.0,
     compare_output: bool = False,
-    beside: Path | None = None,
-    access: Access = NOTHING,
 ) -> Releases:
     """Search the releases for where the program changes.
 
@@ -166,14 +157,10 @@ def since_when(
     Args:
         program: the program.
         names: of the releases, oldest first.
-        python_of: gives the interpreter of each.
+        runners: run it on each.
         budget: of this step; making environments is not counted.
         log: told of each release.
-        argv: arguments of the program.
-        timeout_s: of one run.
         compare_output: whether what it prints is compared with what it prints without the compiler.
-        beside: the folder of the program as it was given.
-        access: what programs may reach.
     """
     releases = Releases(list(names))
     counts_caught = True
@@ -186,17 +173,7 @@ def since_when(
         return releases.answers[name]
 
     def ask(name: str) -> Answer:
-        return _ask(
-            program,
-            name,
-            python_of,
-            budget,
-            argv=argv,
-            timeout_s=timeout_s,
-            compare_output=compare_output,
-            beside=beside,
-            access=access,
-        )
+        return _ask(program, name, runners, budget, compare_output=compare_output)
 
     ends = [names[-1], names[0]] if len(names) > 1 else list(names)
     failing = next((answer for name in ends if (answer := probe(name)).identity.is_failure), None)
@@ -220,31 +197,17 @@ def since_when(
     return releases
 
 
-def _ask(
-    program: Program,
-    name: str,
-    python_of: PythonOf,
-    budget: Budget,
-    *,
-    argv: Sequence[str],
-    timeout_s: float,
-    compare_output: bool,
-    beside: Path | None,
-    access: Access,
-) -> Answer:
+def _ask(program: Program, name: str, runners: Runners, budget: Budget, *, compare_output: bool) -> Answer:
     nothing = Identity(Outcome.ERROR)
     if budget.is_over:
         return Answer(name, None, nothing, "the budget was spent")
     try:
-        began = time.monotonic()
-        python = python_of(name)
-        budget.exclude(time.monotonic() - began)
-        with program_runner(python, budget, timeout_s, argv, beside, access) as runner:
-            allowed = budget.cap(timeout_s)
-            if allowed < min(timeout_s, _LEAST_RUN_S):
+        with runners.on(name, budget) as runner:
+            allowed = budget.cap(runners.timeout_s)
+            if allowed < min(runners.timeout_s, _LEAST_RUN_S):
                 return Answer(name, None, nothing, "the budget was spent")
             result = runner.run(program.path, stdout=True)
-            if result.outcome is Outcome.TIMEOUT and allowed < timeout_s:
+            if result.outcome is Outcome.TIMEOUT and allowed < runners.timeout_s:
                 # It was cut off by the budget: that is no evidence of a hang.
                 return Answer(name, None, nothing, "the budget was spent while it ran")
             refuse(program, result, runner)

@@ -21,7 +21,7 @@ from pt2bugs.run.measurement import MeasureOptions, Measuring, new_run_id
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.identity import Identity
 from pt2bugs.triage.reproducer import shows_failure
-from pt2bugs.triage.runner import ProgramRunner, RunResult, program_runner
+from pt2bugs.triage.runner import ProgramRunner, RunResult
 from pt2bugs.triage.workflow import MINIMAL, PROGRAM, RESULT
 
 FIXED, NOT_FIXED, OTHERWISE, UNKNOWN = "fixed", "not fixed", "fails otherwise", "cannot say"
@@ -103,7 +103,7 @@ def verify(
         result["identity"]["signal"],
     )
     budget = Budget(minutes)
-    with program_runner(python, budget, timeout_s, argv) as runner:
+    with ProgramRunner(python, budget, timeout_s, argv) as runner:
         verification = Verification(runner.torch)
         for name, run in _files(folder):
             if budget.is_over:

@@ -6,10 +6,8 @@ torch's bisector, workarounds, releases, what is handed over and artifacts with 
 
 from __future__ import annotations
 
-import contextlib
 import json
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -33,8 +31,8 @@ from pt2bugs.triage.redact import redact_source
 from pt2bugs.triage.report import Triage, report
 from pt2bugs.triage.reproduce import MISSING, TIMES, Reproduction, reproduce
 from pt2bugs.triage.reproducer import versions, write_reproducers
-from pt2bugs.triage.runner import NOTHING, Access, ProgramRunner, program_runner
-from pt2bugs.triage.since_when import PythonOf, Releases, since_when
+from pt2bugs.triage.runner import NOTHING, Access, ProgramRunner, PythonOf, Runners
+from pt2bugs.triage.since_when import Releases, since_when
 from pt2bugs.triage.verdict import NOT_A_BUG, decide, refused_argument
 from pt2bugs.triage.workarounds import try_workarounds
 
@@ -88,12 +86,13 @@ def triage(program: Program, settings: Settings) -> Triage:
 
 
 class _Triaging:
-    """The triage of one program. `beside` is its folder, whose modules it may import."""
+    """The triage of one program, which may import the modules of its folder."""
 
     def __init__(self, settings: Settings, program: Program) -> None:
         self._settings, self._given = settings, program
         self._budget = Budget(settings.minutes)
-        self._beside = program.path.parent
+        beside = program.path.parent
+        self._runners = Runners(settings.python_of, settings.timeout_s, settings.argv, beside, settings.access)
 
     def triage(self) -> Triage:
         """Return the result; the files are in the folder of the settings."""
@@ -122,16 +121,8 @@ class _Triaging:
                     write(program, program.source, result, settings.folder)
         return result
 
-    def _runner(self, release: str) -> contextlib.AbstractContextManager[ProgramRunner]:
-        settings, python = self._settings, self._python(release)
-        return program_runner(python, self._budget, settings.timeout_s, settings.argv, self._beside, settings.access)
-
-    def _python(self, release: str) -> Path:
-        """Return the interpreter of a release; making its environment is no part of the budget."""
-        began = time.monotonic()
-        python = self._settings.python_of(release)
-        self._budget.exclude(time.monotonic() - began)
-        return python
+    def _runner(self, release: str) -> ProgramRunner:
+        return self._runners.on(release, self._budget)
 
     def _fails_on(self, program: Program, release: str) -> bool:
         """Return whether the program fails on a release; False also where it cannot be run there."""
@@ -152,18 +143,8 @@ class _Triaging:
     def _since_when(self, program: Program, part: float = 1.0) -> Releases:
         """Return what the releases say of a program, in that part of the budget."""
         settings = self._settings
-        return since_when(
-            program,
-            settings.releases,
-            settings.python_of,
-            self._budget.share(part),
-            settings.log,
-            argv=settings.argv,
-            timeout_s=settings.timeout_s,
-            compare_output=settings.compare_output,
-            beside=self._beside,
-            access=settings.access,
-        )
+        budget, compares = self._budget.share(part), settings.compare_output
+        return since_when(program, settings.releases, self._runners, budget, settings.log, compare_output=compares)
 
     def _without_unused_imports(self, program: Program) -> tuple[Program, list[str]]:
         """Return the program without imports that are not installed and not used, and a note for each of these."""

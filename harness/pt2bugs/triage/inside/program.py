@@ -56,7 +56,6 @@ class RedirectedReport(CheckReport, Counts):
 
     entered: list[str]
     backends: list[str]
-    own_backend: bool
     own_compilers: bool
     caught: list[dict[str, Any]]
     absent: list[str]
@@ -95,7 +94,6 @@ def run(request: RedirectedRequest) -> RedirectedReport:
         "text": render(failure, redirect_file) if failure is not None else "",
         "entered": entries.kinds,
         "backends": entries.backends,
-        "own_backend": entries.own,
         "own_compilers": entries.own_compilers,
         "caught": entries.caught,
         "absent": entries.absent,

@@ -28,7 +28,7 @@ class Entries:
     """Record of what a program asked of the compiler.
 
     `kinds` are the ways in (``compile``, ``export``, ``make_fx``, ``fx``, ``fake-tensor``, ``functionalize``,
-    ``aot-inductor``), `backends` the names of those it named, `own` whether one of them is a function of its own.
+    ``aot-inductor``), `backends` the names of those it named.
     `caught` are observations of exceptions that left the compiler, whether or not the program caught them.
     """
 
@@ -36,7 +36,6 @@ class Entries:
         self._path, self._tell = path, tell
         self.kinds: list[str] = []
         self.backends: list[str] = []
-        self.own = False
         self.own_compilers = False
         """True where a backend that it made with `aot_autograd` has compilers of its own."""
         self.caught: list[dict[str, Any]] = []
@@ -76,7 +75,6 @@ class Entries:
             backend: its name, or a function.
         """
         if callable(backend) and not isinstance(backend, str):
-            self.own = True
             self.own_compilers = self.own_compilers or has_own_compilers(backend)
             backend = getattr(backend, "__name__", type(backend).__name__)
         if str(backend) not in self.backends:
