@@ -396,6 +396,7 @@ def triage(
         EnvironmentFailure: an environment cannot be made.
     """
     from pt2bugs.commands import triage as verb
+    from pt2bugs.commands.selection import Environments
 
     options = verb.Options(
         what=str(path),
@@ -409,8 +410,9 @@ def triage(
         cases=[Path(folder)] if folder is not None else [],
     )
     program = verb.select(options)
-    settings = verb.plan(options, program, verb.select_targets(options))
-    answer = verb.measure(program, settings).as_json()
+    with Environments(options) as environments:
+        settings = verb.plan(options, program, verb.select_targets(options), environments)
+        answer = verb.measure(program, settings).as_json()
     minimal = answer["minimized"]["path"]
     return TriageResult(
         torch=answer["torch"],

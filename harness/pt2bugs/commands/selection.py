@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pt2bugs.backends.spec import BackendSpec
     from pt2bugs.case.cells import Cell
     from pt2bugs.engine.backend import BackendSetup
-    from pt2bugs.envs.environment import Environment
+    from pt2bugs.envs.environment import Environment, Key
     from pt2bugs.envs.releases import Release
     from pt2bugs.envs.sources import Sources
     from pt2bugs.envs.store import Store
@@ -532,12 +532,23 @@ class Environments:
             replace(target.key, extras=(*target.key.extras, *words), installs=tuple(installs))
             for target in targets_for(self._options, wanted)
         ]
-        environments = []
-        for key in keys:
-            environment = self._store.create(key, say, keep=keys)
-            self._stack.enter_context(self._store.using(environment))
-            environments.append(environment)
-        return environments
+        return [self._made(key, keys) for key in keys]
+
+    def python_of(self, target: Target) -> Path:
+        """Return the interpreter of a target.
+
+        Args:
+            target: an environment, or an interpreter that exists.
+
+        Raises:
+            EnvironmentFailure: the environment cannot be made.
+        """
+        return target.python.absolute() if target.python else self._made(target.key, [target.key]).python
+
+    def _made(self, key: Key, keep: Sequence[Key]) -> Environment:
+        environment = self._store.create(key, say, keep=keep)
+        self._stack.enter_context(self._store.using(environment))
+        return environment
 
     def at_hand(self, release: str) -> Environment | None:
         """Return an environment of a release if there is one; none is made.

@@ -23,7 +23,7 @@ from pt2bugs.commands.options import (
     positive,
     present,
 )
-from pt2bugs.commands.selection import interpreter_of, load_corpus, open_store, releases_for, targets_for
+from pt2bugs.commands.selection import Environments, interpreter_of, load_corpus, releases_for, targets_for
 from pt2bugs.engine.client import EngineError
 from pt2bugs.errors import InputError, NothingSelected, Pt2bugsError
 from pt2bugs.results.folder import results_folder
@@ -100,13 +100,14 @@ def run(options: Options) -> int:
         options: of the command.
     """
     targets = select_targets(options)
-    if options.verify:
-        return render_verification(options, measure_fix(options, targets))
-    if Path(options.what).is_dir():
-        return triage_folder(options, targets)
-    program = select(options)
-    settings = plan(options, program, targets)
-    return render(options, measure(program, settings), settings.folder)
+    with Environments(options) as environments:
+        if options.verify:
+            return render_verification(options, measure_fix(options, targets, environments))
+        if Path(options.what).is_dir():
+            return triage_folder(options, targets, environments)
+        program = select(options)
+        settings = plan(options, program, targets, environments)
+        return render(options, measure(program, settings), settings.folder)
 
 
 def select(options: Options) -> Program:
@@ -142,26 +143,14 @@ def select_targets(options: Options) -> dict[str, Target]:
     return {target.key.torch: target for target in targets}
 
 
-def python_of(options: Options, target: Target) -> Path:
-    """Return the interpreter of a target.
-
-    Args:
-        options: of the command.
-        target: an environment, or an interpreter that exists.
-
-    Raises:
-        EnvironmentFailure: its environment cannot be made.
-    """
-    return target.python.absolute() if target.python else open_store(options).create(target.key, say).python
-
-
-def plan(options: Options, program: Program, targets: Mapping[str, Target]) -> Settings:
+def plan(options: Options, program: Program, targets: Mapping[str, Target], environments: Environments) -> Settings:
     """Return how the program is triaged.
 
     Args:
         options: of the command.
         program: the script.
         targets: by release.
+        environments: make and keep them.
 
     Raises:
         InputError: the folder to write to is a file.
@@ -174,7 +163,7 @@ def plan(options: Options, program: Program, targets: Mapping[str, Target]) -> S
         raise InputError(f"-o {target}: is a file; name a folder")
     return Settings(
         folder=target,
-        python_of=lambda release: python_of(options, targets[release]),
+        python_of=lambda release: environments.python_of(targets[release]),
         cases=corpus_roots(options.cases),
         results=options.results or results_folder(),
         releases=list(targets),
@@ -243,12 +232,13 @@ def exit_code(result: Triage) -> int:
 # --- a folder of programs ------------------------------------------------------------------------------
 
 
-def triage_folder(options: Options, targets: Mapping[str, Target]) -> int:
+def triage_folder(options: Options, targets: Mapping[str, Target], environments: Environments) -> int:
     """Triage every program of a folder, and print each result as it comes. Return the exit code.
 
     Args:
         options: of the command.
         targets: by release.
+        environments: make and keep them.
 
     Raises:
         NothingSelected: the folder has no program.
@@ -262,7 +252,9 @@ def triage_folder(options: Options, targets: Mapping[str, Target]) -> int:
     from pt2bugs.triage.report import summary
 
     with ThreadPoolExecutor(options.jobs) as pool:
-        waiting = [pool.submit(_triage_of_folder, options, targets, path, target / path.name) for path in paths]
+        waiting = [
+            pool.submit(_triage_of_folder, options, targets, environments, path, target / path.name) for path in paths
+        ]
         for done in as_completed(waiting):
             name, result, problem = done.result()
             code = code if result is not None and exit_code(result) == OK else UNEXPECTED
@@ -276,12 +268,12 @@ def triage_folder(options: Options, targets: Mapping[str, Target]) -> int:
 
 
 def _triage_of_folder(
-    options: Options, targets: Mapping[str, Target], path: Path, target: Path
+    options: Options, targets: Mapping[str, Target], environments: Environments, path: Path, target: Path
 ) -> tuple[str, Triage | None, str]:
     """Return the name of a program, and the result or why there is none."""
     try:
         program = load_program(path)
-        settings = plan(replace(options, output=target), program, targets)
+        settings = plan(replace(options, output=target), program, targets, environments)
         strict = replace(settings.access, strict=not settings.access.network)
         named = replace(settings, access=strict, log=lambda text: say(f"{path.name}: {text}"))
         return path.name, measure(program, named), ""
@@ -292,12 +284,13 @@ def _triage_of_folder(
 # --- a build with a fix --------------------------------------------------------------------------------
 
 
-def measure_fix(options: Options, targets: Mapping[str, Target]) -> Verification:
+def measure_fix(options: Options, targets: Mapping[str, Target], environments: Environments) -> Verification:
     """Return what a build makes of the files that a triage handed over, and of their neighbours.
 
     Args:
         options: of the command.
         targets: the one of the build.
+        environments: make and keep it.
 
     Raises:
         InputError: several builds are named; the folder is not one that a triage wrote, or cannot be run.
@@ -307,7 +300,7 @@ def measure_fix(options: Options, targets: Mapping[str, Target]) -> Verification
     if len(targets) > 1:
         raise InputError("--verify takes one release or one --python-exe")
     (target,) = targets.values()
-    python = python_of(options, target)
+    python = environments.python_of(target)
     try:
         return verify(
             Path(options.what),

@@ -189,10 +189,8 @@ class Store:
 
     def _remove(self, environment: Environment) -> bool:
         """Remove it unless a process makes or uses it."""
-        with (self.home / f"{environment.key.folder}.use").open("a") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+        with _alone(self.home / f"{environment.key.folder}.use") as is_unused:
+            if not is_unused:
                 return False
             with _locked(self.home / f"{environment.key.folder}.lock", wait=False) as is_ours:
                 if is_ours:
@@ -201,12 +199,8 @@ class Store:
                 return is_ours
 
     def _is_in_use(self, environment: Environment) -> bool:
-        with (self.home / f"{environment.key.folder}.use").open("a") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return True
-        return False
+        with _alone(self.home / f"{environment.key.folder}.use") as is_unused:
+            return not is_unused
 
     def environments(self) -> Iterator[Environment]:
         """Yield every complete environment, least recently used first."""
@@ -315,12 +309,8 @@ class Store:
         if not self.owns_cache or not self.uv_cache.is_dir():
             return
         # uv holds this lock, shared, while it works: what it has just unpacked is linked nowhere yet.
-        with (self.uv_cache / ".lock").open("a") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return
-            for archive in self.uv_cache.glob("archive-v*/*"):
+        with _alone(self.uv_cache / ".lock") as is_idle:
+            for archive in self.uv_cache.glob("archive-v*/*") if is_idle else ():
                 links = [stat.st_nlink for stat in stats(archive)]
                 if links and max(links) == 1:
                     remove_tree(archive)
@@ -346,6 +336,18 @@ if os.getppid() == int(sys.argv[1]):
 """
 """Starts a program that gets SIGKILL when the one that waits for it dies: it would go on installing into a folder that
 the next run has begun to make anew."""
+
+
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[bool]:
+    """Hold a lock that others share, as filelock's are not; yield False where another process holds it."""
+    with path.open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
 
 
 @contextlib.contextmanager
