@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import date, datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +117,11 @@ class Accepted:
     def __str__(self) -> str:
         where = "::".join(part for part in (self.case, self.bug.check) if part)
         return f"{where} ({self.identity})"
+
+
+def current_day() -> date:
+    """Return the day by which end dates are judged, in UTC: the same on every machine."""
+    return datetime.now(timezone.utc).date()
 
 
 def find_accepted(entries: Iterable[Accepted], cell: CellName, record: Record) -> Accepted | None:

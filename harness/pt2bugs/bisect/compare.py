@@ -9,7 +9,7 @@ from enum import Enum
 from functools import cached_property
 from typing import Any
 
-from pt2bugs.bisect.accepted import Accepted, find_accepted
+from pt2bugs.bisect.accepted import Accepted, current_day, find_accepted
 from pt2bugs.case.cells import Cell
 from pt2bugs.case.failure import Failure, Level
 from pt2bugs.case.model import Case
@@ -120,7 +120,7 @@ class Comparison:
     after: str
     differences: Sequence[Difference]
     entries: Sequence[Accepted] = ()
-    today: date = field(default_factory=date.today)
+    today: date = field(default_factory=current_day)
     torch: str = ""
 
     @property

@@ -9,7 +9,6 @@ import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timezone
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,7 @@ from pt2bugs.backends.spec import (
     require_name,
     special_backends,
 )
-from pt2bugs.bisect.accepted import Accepted, AcceptedError, load_accepted
+from pt2bugs.bisect.accepted import Accepted, AcceptedError, current_day, load_accepted
 from pt2bugs.case.cells import Cell, cells_of
 from pt2bugs.case.model import MAX_TIMEOUT_S, Case
 from pt2bugs.case.vocabulary import COUNTED, Outcome
@@ -287,7 +286,7 @@ def render(
     records = {
         answer.cell.key: answer.record for answer in answers if answer.record and answer.group is not Group.NOT_CLAIMED
     }
-    differences = None if known is None else base.differences(list(known), records, _today())
+    differences = None if known is None else base.differences(list(known), records, current_day())
     if options.since_baseline and differences is not None:
         differing = {difference.cell for difference in differences}
         shown = [answer for answer in answers if answer.cell.key in differing]
@@ -546,7 +545,3 @@ def _show_differences(
     broken = sum(answer.record is None or answer.record["outcome"] == Outcome.ERROR for answer in answers)
     if broken:
         say(f"{name}: {broken} cells could not be measured, and are neither new nor gone")
-
-
-def _today() -> date:
-    return datetime.now(timezone.utc).date()

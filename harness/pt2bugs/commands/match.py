@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from packaging.version import InvalidVersion, Version
-
 from pt2bugs.case.corpus import corpus_roots
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say, warn
@@ -19,6 +17,7 @@ from pt2bugs.commands.options import CorpusOptions, ResultsOptions, option
 from pt2bugs.errors import InputError
 from pt2bugs.match.known import KnownBugs, Recognized
 from pt2bugs.results.folder import open_results
+from pt2bugs.results.line import public_or_empty
 
 MAX_BYTES = 64 * 2**20
 _COLLECT_ENV = re.compile(r"^PyTorch version: (\d[\w.]*)", re.MULTILINE)
@@ -59,10 +58,12 @@ def select(options: Options) -> tuple[str, str]:
     Raises:
         InputError: the text cannot be read, or the release is none.
     """
-    torch = _release(options.torch)
+    torch = public_or_empty(options.torch or "")
+    if options.torch and not torch:
+        raise InputError(f"--torch {options.torch}: not a release; write for example 2.9.1")
     text = _read(options.file)
     if not torch and (told := _COLLECT_ENV.search(text)):
-        torch = _public(told[1])
+        torch = public_or_empty(told[1])
     return text, torch
 
 
@@ -143,22 +144,6 @@ def _print(recognized: Recognized, known: KnownBugs, torch: str, number: str) ->
         print(f"    {told['reproduce']}")
     if not recognized.matches:
         print("  no known bug")
-
-
-def _release(text: str | None) -> str:
-    if not text:
-        return ""
-    try:
-        return Version(text).public
-    except InvalidVersion:
-        raise InputError(f"--torch {text}: not a release; write for example 2.9.1") from None
-
-
-def _public(text: str) -> str:
-    try:
-        return Version(text).public
-    except InvalidVersion:
-        return ""
 
 
 def _name(file: Path | None) -> str:
