@@ -54,7 +54,7 @@ class Answer:
 
     @property
     def name(self) -> str:
-        return f"{self.cell.case.id}::{self.cell.name}"
+        return str(self.cell.key)
 
     @property
     def frame(self) -> str:

@@ -42,8 +42,7 @@ class Difference:
 
     @property
     def name(self) -> str:
-        cell = self.cell
-        return f"{cell.case}::{cell.check}[{cell.device}-{cell.backend}]"
+        return str(self.cell)
 
     def as_dict(self) -> dict[str, str]:
         """Return the difference for machines."""

@@ -318,11 +318,9 @@ class Bisection:
             for history in open_:
                 for transition in history.search.transitions():
                     if transition.unprobed:
-                        name = f"{history.cell.case.id}::{history.cell.name}"
                         left = len(transition.unprobed)
-                        lines.append(
-                            f"  {name}: {window(transition, self.axis)}, {left} release{'s' * (left != 1)} between"
-                        )
+                        between = f"{left} release{'s' * (left != 1)} between"
+                        lines.append(f"  {history.cell.key}: {window(transition, self.axis)}, {between}")
         return "\n".join(lines)
 
 

@@ -29,6 +29,14 @@ class CellName(NamedTuple):
         """The check, whatever the device and the backend."""
         return CheckName(self.case, self.check)
 
+    @property
+    def item(self) -> str:
+        """The name of its pytest item."""
+        return f"{self.check}[{self.device}-{self.backend}]"
+
+    def __str__(self) -> str:
+        return f"{self.case}::{self.item}"
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -47,7 +55,7 @@ class Cell:
     @property
     def name(self) -> str:
         """The name of its pytest item."""
-        return f"{self.check.name}[{self.device}-{self.backend}]"
+        return self.key.item
 
 
 def cells_of(case: Case, devices: tuple[str, ...] = (), backends: tuple[str, ...] = ()) -> Iterator[Cell]:

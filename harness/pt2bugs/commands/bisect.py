@@ -418,7 +418,7 @@ def text_of(history: BisectedCheck, options: Options) -> str:
         options: of the command, for the commands that reproduce it.
     """
     cell = history.cell
-    lines = [f"{cell.case.id}::{cell.name}  {cell.case.title}", f"  {cell.case.issue}"]
+    lines = [f"{cell.key}  {cell.case.title}", f"  {cell.case.issue}"]
     transitions = history.search.transitions()
     if not transitions:
         lines.append(f"  {history.summary}")

@@ -397,8 +397,7 @@ def _tell_accepted(options: Options, comparisons: Sequence[Comparison]) -> None:
         if endless:
             warn(f"{options.allow}: {len(endless)} of the entries in use have no reason or no end date")
         for difference, entry in comparison.ended.items():
-            name = f"{difference.cell.case.id}::{difference.cell.name}"
-            warn(f"{options.allow}: {name} was accepted until {entry.until}: decide anew")
+            warn(f"{options.allow}: {difference.cell.key} was accepted until {entry.until}: decide anew")
 
 
 def _text(comparison: Comparison, options: Options) -> Iterator[str]:

@@ -106,7 +106,7 @@ def _line(difference: Difference) -> str:
         for column in difference.columns
     )
     reason = f"  ({difference.reason})" if difference.reason else ""
-    return f"torch {key.torch} {key.case}::{key.check}[{key.device}-{key.backend}]: {values}{reason}"
+    return f"torch {key.torch} {key.cell}: {values}{reason}"
 
 
 def _shown(record: object, column: str) -> str:

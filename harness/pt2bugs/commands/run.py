@@ -36,7 +36,7 @@ from pt2bugs.report.annotations import Measured, run_annotations, run_summary
 from pt2bugs.results.folder import Results, results_folder
 from pt2bugs.results.history import Histories, State
 from pt2bugs.results.journal import Record
-from pt2bugs.results.line import version_key
+from pt2bugs.results.line import cell_key, version_key
 from pt2bugs.run.plan import RunOptions, Target, Work, line_of, owed
 
 EXAMPLES = (
@@ -334,5 +334,5 @@ def describe(record: Record) -> str:
         record: the line.
     """
     first = telling_line(record["message"])
-    name = f"{record['case']}::{record['check']}[{record['device']}-{record['backend']}]"
-    return f"torch {record['torch']} {name}: {record['verdict']} ({record['outcome']}) {first[:160]}".rstrip()
+    seen = f"{record['verdict']} ({record['outcome']}) {first[:160]}"
+    return f"torch {record['torch']} {cell_key(record).cell}: {seen}".rstrip()

@@ -23,7 +23,7 @@ from pt2bugs.case.observation import telling_line
 from pt2bugs.case.vocabulary import Verdict
 from pt2bugs.report.markdown import case_link, escape, link, table
 from pt2bugs.results.journal import Record
-from pt2bugs.results.line import public_or_empty, where_of
+from pt2bugs.results.line import cell_key, public_or_empty, where_of
 
 MAX_ROWS = 300
 """Unexpected cells that a summary lists: GitHub takes a mebibyte."""
@@ -94,7 +94,7 @@ def run_annotations(
             # The entry that no longer holds.
             entry = expected_bug(case, record["check"], where_of(record))
             line = entry.line if entry is not None else line
-        seen = f"{_cell_name(record)}: {record['outcome']} {telling_line(record['message'])}".rstrip()
+        seen = f"{cell_key(record).cell.item}: {record['outcome']} {telling_line(record['message'])}".rstrip()
         text = [seen, *([case.title, case.issue] if case is not None else [])]
         title = f"torch {record['torch']} {record['case']}: {record['verdict']}"
         yield workflow_command("error", "\n".join(text), file=file, line=str(line if file else ""), title=title)
@@ -114,10 +114,6 @@ def _within(path: Path, root: Path) -> str:
         return path.resolve().relative_to(root.resolve()).as_posix()
     except ValueError:
         return ""
-
-
-def _cell_name(record: Record) -> str:
-    return f"{record['check']}[{record['device']}-{record['backend']}]"
 
 
 def run_summary(measured: Measured, cases: Mapping[str, Case]) -> str:
@@ -161,7 +157,7 @@ def _verdict_counts(records: Sequence[Record]) -> str:
 def _row(record: Record, case: Case | None) -> list[str]:
     seen = f"{record['outcome']} {telling_line(record['message'])[:200]}"
     who = f"{case_link(case)} {escape(case.title)}" if case is not None else escape(record["case"])
-    return [escape(record["torch"]), who, escape(_cell_name(record)), record["verdict"], escape(seen)]
+    return [escape(record["torch"]), who, escape(cell_key(record).cell.item), record["verdict"], escape(seen)]
 
 
 # --- a baseline ---------------------------------------------------------------------------------------

@@ -350,7 +350,7 @@ def label(history: History) -> str:
         history: the row.
     """
     extras = f" +{history.extras}" if history.extras else ""
-    return f"{history.cell.case.id}::{history.cell.name}{extras}"
+    return f"{history.cell.key}{extras}"
 
 
 def case_href(case: Case) -> str:

@@ -34,7 +34,7 @@ class Disagreement:
         """One line: the cell, and each answer with its source."""
         key = self.key
         told = "; ".join(f"{_seen(record)} (run {record['run_id']}, {name})" for name, record in self.answers)
-        return f"{key.case}::{key.check}[{key.device}-{key.backend}] on torch {key.torch}: {told}; the last one counts"
+        return f"{key.cell} on torch {key.torch}: {told}; the last one counts"
 
 
 @dataclass
