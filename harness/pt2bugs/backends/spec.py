@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -14,15 +13,11 @@ from packaging.specifiers import SpecifierSet
 
 from pt2bugs.case.cells import Cell, CellName
 from pt2bugs.case.private import private_backends, private_extras
+from pt2bugs.case.toml import parse_toml
 from pt2bugs.case.vocabulary import EXTRAS
 from pt2bugs.engine.backend import BackendSetup
 from pt2bugs.envs.packages import package_word
 from pt2bugs.errors import InputError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 DATA = Path(__file__).with_name("known.toml")
 _DIGEST = re.compile(r"@[0-9a-f]{8}$")
@@ -56,8 +51,7 @@ def known_backends() -> dict[str, KnownBackend]:
 
 @lru_cache
 def _committed_backends() -> dict[str, KnownBackend]:
-    with DATA.open("rb") as file:
-        table: dict[str, dict[str, Any]] = tomllib.load(file)
+    table: dict[str, dict[str, Any]] = parse_toml(DATA.read_text(encoding="utf-8"))
     return {name: _parse(name, entry) for name, entry in table.items()}
 
 

@@ -10,7 +10,6 @@ last day, and an entry without it counts for ever. A failure that does not look 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timezone
@@ -25,15 +24,11 @@ from pt2bugs.case.model import Bug
 from pt2bugs.case.observation import Observation, without_line
 from pt2bugs.case.patterns import NOT_A_PATTERN, PatternTimeout, compiled
 from pt2bugs.case.stack_dump import frame_outside_torch
+from pt2bugs.case.toml import parse_toml
 from pt2bugs.case.vocabulary import FAILURES, Outcome
 from pt2bugs.errors import InputError
 from pt2bugs.results.journal import Record
 from pt2bugs.results.line import public_or_empty
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 
 class AcceptedError(InputError):
@@ -170,7 +165,7 @@ def load_accepted(path: Path) -> list[Accepted]:
         AcceptedError: it cannot be read, or breaks the format.
     """
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = parse_toml(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise AcceptedError(f"{path}: cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:

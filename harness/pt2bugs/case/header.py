@@ -13,7 +13,6 @@ import math
 import re
 import signal
 import stat
-import sys
 import tokenize
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,12 +37,8 @@ from pt2bugs.case.model import (
 from pt2bugs.case.patterns import NOT_A_PATTERN, compiled
 from pt2bugs.case.private import settings_beside
 from pt2bugs.case.program import did_you_mean, read_program
+from pt2bugs.case.toml import TOMLDecodeError, parse_toml
 from pt2bugs.case.vocabulary import COMPONENTS, DEMANDS, EXTRAS, FAILURES, KINDS, SYMPTOMS, UPSTREAM, Outcome
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 OPENING, CLOSING = "# /// script", "# ///"
 TABLE = "tool.pt2bugs"
@@ -196,9 +191,9 @@ def parse_case(path: Path) -> Case:
 
 def _parse_toml(path: Path, toml: str, first: int) -> dict[str, Any]:
     try:
-        metadata: dict[str, Any] = tomllib.loads(toml)
+        metadata: dict[str, Any] = parse_toml(toml)
         return metadata
-    except tomllib.TOMLDecodeError as error:
+    except TOMLDecodeError as error:
         at = re.search(r"line (\d+)", str(error))
         line = first + int(at[1]) - 1 if at else first
         raise CaseError.of(path, line, f"the script metadata is not TOML: {error}") from None

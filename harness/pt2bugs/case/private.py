@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -13,12 +12,8 @@ from typing import Any
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from pt2bugs.case.model import CaseError, Problem
 from pt2bugs.case.program import did_you_mean
+from pt2bugs.case.toml import parse_toml
 from pt2bugs.case.vocabulary import COMPONENTS, DEMANDS, EXTRAS, TORCH_BACKENDS
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 NAME = "pt2bugs.toml"
 _LEVELS = 3
@@ -91,7 +86,7 @@ def _file_beside(folder: Path) -> Path | None:
 def _read(path: Path, _changed: int) -> PrivateSettings:
     try:
         text = path.read_text(encoding="utf-8")
-        table = tomllib.loads(text)
+        table = parse_toml(text)
     except (OSError, ValueError, RecursionError) as error:
         at = re.search(r"line (\d+)", str(error))
         raise CaseError.of(path, int(at[1]) if at else 1, f"cannot be read as TOML: {error}") from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,16 +11,12 @@ from typing import Any
 
 import black
 from pt2bugs.case.header import decode, find_block, read_regular
+from pt2bugs.case.toml import TOMLDecodeError, parse_toml
 from pt2bugs.case.vocabulary import COMPONENTS, SYMPTOMS
 from pt2bugs.curate.case_text import NewHeader, case_text, pinned_release
 from pt2bugs.curate.placeholders import PLACEHOLDER
 from pt2bugs.curate.script import CheckSource, script_to_check
 from pt2bugs.errors import InputError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 LINE_LENGTH = 120
 """Of the programs of the corpus."""
@@ -103,8 +98,8 @@ def read_script(path: Path) -> Script:
     if block is None:
         return Script(script_to_check(text, str(file)))
     try:
-        header = tomllib.loads(block.toml)
-    except tomllib.TOMLDecodeError as error:
+        header = parse_toml(block.toml)
+    except TOMLDecodeError as error:
         raise InputError(f"{file}: its script metadata is not TOML: {error}") from None
     table = dict(header.get("tool", {}).get("pt2bugs", {}))
     entries = table.pop("bug", ())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,15 +14,11 @@ from typing import Any
 from pt2bugs.case.corpus import roots_of
 from pt2bugs.case.model import Case
 from pt2bugs.case.operators import operators
+from pt2bugs.case.toml import parse_toml
 from pt2bugs.isolate import fixes
 from pt2bugs.results.history import History, Life, State, seen_state
 from pt2bugs.results.journal import Record
 from pt2bugs.results.line import cell_key, version_key
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 Row = dict[str, Any]
 Isolation = Mapping[str, Any]
@@ -31,7 +26,7 @@ Isolation = Mapping[str, Any]
 
 def release_days() -> dict[str, date]:
     """Return the day on which each known release was published."""
-    return dict(tomllib.loads((files("pt2bugs.dataset") / "releases.toml").read_text(encoding="utf-8")))
+    return dict(parse_toml((files("pt2bugs.dataset") / "releases.toml").read_text(encoding="utf-8")))
 
 
 @dataclass(frozen=True)

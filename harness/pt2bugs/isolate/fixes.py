@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from pt2bugs.case.toml import parse_toml
 from pt2bugs.errors import InputError
 from pt2bugs.files import write_text
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 SCHEMA = 1
 FOLDER = "fixes"
@@ -105,7 +100,7 @@ def threads(results: Path) -> dict[str, frozenset[str]]:
     if not path.exists():
         return {}
     try:
-        read = tomllib.loads(path.read_text(encoding="utf-8"))
+        read = parse_toml(path.read_text(encoding="utf-8"))
         return {address: frozenset(thread["names"]) for address, thread in read.items()}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise FixesError(f"{path}: cannot be read: {error}") from None

@@ -8,18 +8,13 @@ from __future__ import annotations
 
 import math
 import re
-import sys
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from pt2bugs.case.patterns import search
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from pt2bugs.case.toml import parse_toml
 
 _COMPARISON = re.compile(
     r"^(?:Tensor-likes are not |Scalars are not |Booleans mismatch|Mismatched elements|Greatest (?:absolute|relative) "
@@ -75,7 +70,7 @@ def any_program(pattern: str, names: frozenset[str]) -> str:
 @lru_cache(maxsize=1)
 def ordinary_messages() -> dict[str, list[dict[str, Any]]]:
     """Return the tables of `ordinary.toml`: `mistake` and `shared`, each with `says` and `cases`."""
-    tables: dict[str, list[dict[str, Any]]] = tomllib.loads(
+    tables: dict[str, list[dict[str, Any]]] = parse_toml(
         (Path(__file__).parent / "ordinary.toml").read_text(encoding="utf-8")
     )
     return tables

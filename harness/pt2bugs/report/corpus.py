@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import statistics
-import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,17 +15,13 @@ from pt2bugs.case.corpus import roots_of
 from pt2bugs.case.header import decode, find_block
 from pt2bugs.case.model import Case
 from pt2bugs.case.private import private_components
+from pt2bugs.case.toml import parse_toml
 from pt2bugs.case.vocabulary import COMPONENTS, KINDS, SYMPTOMS, UPSTREAM, Outcome, Verdict
 from pt2bugs.report.markdown import link
 from pt2bugs.report.templates import markdown_templates
 from pt2bugs.report.trends import Trends
 from pt2bugs.results.history import History, Life, State, in_version_order
 from pt2bugs.results.line import version_key
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 ABOUT = "ABOUT.md"
 """Beside the case folders: how the cases were chosen, in words of a person."""
@@ -97,7 +92,7 @@ def _about(roots: Iterable[Path]) -> str:
 
 def _left_out(roots: Iterable[Path]) -> list[tuple[str, dict[str, str]]]:
     paths = [path for root in roots if (path := root / LEFT_OUT).is_file()]
-    cases = {id_: facts for path in paths for id_, facts in tomllib.loads(path.read_text(encoding="utf-8")).items()}
+    cases = {id_: facts for path in paths for id_, facts in parse_toml(path.read_text(encoding="utf-8")).items()}
     return sorted(cases.items())
 
 
@@ -305,7 +300,7 @@ class Area:
 @lru_cache
 def known_areas() -> list[Area]:
     """Return all areas, in the order of `areas.toml`."""
-    tables = tomllib.loads(Path(__file__).with_name("areas.toml").read_text(encoding="utf-8"))["area"]
+    tables = parse_toml(Path(__file__).with_name("areas.toml").read_text(encoding="utf-8"))["area"]
     return [Area(**{key.replace("-", "_"): value for key, value in table.items()}) for table in tables]
 
 

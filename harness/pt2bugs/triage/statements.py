@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import re
-import sys
 from functools import lru_cache
 from pathlib import Path
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from pt2bugs.case.toml import parse_toml
 
 
 @lru_cache(maxsize=1)
 def statements() -> dict[str, list[dict[str, str]]]:
     """Return all statements by their kind, each with `match`, a pattern, and `source`."""
     text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
-    kinds: dict[str, list[dict[str, str]]] = tomllib.loads(text)
+    kinds: dict[str, list[dict[str, str]]] = parse_toml(text)
     return kinds
 
 
