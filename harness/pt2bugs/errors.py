@@ -53,3 +53,12 @@ def install_command(extra: str) -> str:
         return f"{_installer()} {shlex.quote(f'pt2bugs[{extra}]{_origin()}')}"
     place = "." if Path.cwd() == clone else str(clone)
     return f"pip install -e {shlex.quote(f'{place}[{extra}]')}"
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of what an error says; of one without a word its type.
+
+    Args:
+        error: of any class.
+    """
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from pt2bugs.errors import InputError
+from pt2bugs.errors import InputError, first_line
 
 if TYPE_CHECKING:
     from distributed import Client, LocalCluster
@@ -200,12 +200,3 @@ def _started(count: int, folder: str) -> LocalCluster:
                 why = f"the workers ended while they started, {MAX_STARTS} times: {first_line(error)}"
                 raise ClusterError(f"--cluster local:{count}: {why}") from None
     raise AssertionError
-
-
-def first_line(error: BaseException) -> str:
-    """Return the first line of what an error says.
-
-    Args:
-        error: of any class.
-    """
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]

@@ -19,10 +19,11 @@ from pt2bugs import __version__
 from pt2bugs.case.cells import Cell
 from pt2bugs.case.observation import Observation, telling_line
 from pt2bugs.case.vocabulary import Outcome, Verdict
-from pt2bugs.cluster.connection import ClusterError, connected, first_line
+from pt2bugs.cluster.connection import ClusterError, connected
 from pt2bugs.cluster.queue import GPU, MAX_LOSSES, CellQueues, ClusterWorker, OwedCell
 from pt2bugs.cluster.task import Answer, Batch, InstallOptions, Task, code_hash
 from pt2bugs.engine.environment import EnvironmentFacts
+from pt2bugs.errors import first_line
 from pt2bugs.results.folder import Results
 from pt2bugs.results.journal import Record, new_record
 from pt2bugs.run.measurement import new_run_id

@@ -11,7 +11,7 @@ from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, warn
 from pt2bugs.commands.options import option
 from pt2bugs.envs.machine import Finding, findings
-from pt2bugs.errors import Pt2bugsError
+from pt2bugs.errors import Pt2bugsError, first_line
 from pt2bugs.results.folder import open_results
 
 EXAMPLES = (("pt2bugs doctor", "compiler, namespaces, uv, Pythons, disk, GPU, variables: each with its remedy"),)
@@ -45,7 +45,7 @@ def results_finding() -> Finding:
     try:
         orphans = sorted(results.load(load_cases(corpus_roots([])), warn).orphans)
     except Pt2bugsError as error:
-        return Finding("results", False, str(error).splitlines()[0], "mend what it names")
+        return Finding("results", False, first_line(error), "mend what it names")
     if not orphans:
         return Finding("results", True, f"{results.folder}: every line has its case")
     names = ", ".join(orphans[:5]) + (f" and {len(orphans) - 5} more" if len(orphans) > 5 else "")

@@ -25,7 +25,7 @@ from pt2bugs.commands.options import (
 )
 from pt2bugs.commands.selection import Environments, interpreter_of, load_corpus, releases_for, targets_for
 from pt2bugs.engine.client import EngineError
-from pt2bugs.errors import InputError, NothingSelected, Pt2bugsError
+from pt2bugs.errors import InputError, NothingSelected, Pt2bugsError, first_line
 from pt2bugs.results.folder import results_folder
 from pt2bugs.run.plan import Target
 from pt2bugs.triage.program import Program, load_program
@@ -278,7 +278,7 @@ def _triage_of_folder(
         named = replace(settings, access=strict, log=lambda text: say(f"{path.name}: {text}"))
         return path.name, measure(program, named), ""
     except Pt2bugsError as error:
-        return path.name, None, str(error).splitlines()[0]
+        return path.name, None, first_line(error)
 
 
 # --- a build with a fix --------------------------------------------------------------------------------

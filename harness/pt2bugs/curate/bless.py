@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from packaging.version import Version
 from pt2bugs.case.failure import documents
 from pt2bugs.case.model import Bug, Case
-from pt2bugs.case.observation import Observation
+from pt2bugs.case.observation import Observation, telling_line
 from pt2bugs.case.patterns import escaped, pattern_for
 from pt2bugs.case.vocabulary import FAILURES, Outcome, Verdict
 from pt2bugs.curate.case_text import EntryText, with_entries
@@ -89,7 +89,7 @@ def identities_of(case: Case, records: Iterable[Record]) -> dict[Row, Seen]:
     for record in records:
         if record["verdict"] == Verdict.FLAKY and not case.flaky:
             raise ThinJournal(
-                f"{record['check']} is flaky on torch {record['torch']}: {record['message'].splitlines()[0]}"
+                f"{record['check']} is flaky on torch {record['torch']}: {telling_line(record['message'])}"
             )
         seen = Observation.from_dict(record)
         if seen.outcome is not Outcome.PASS and seen.outcome not in FAILURES:

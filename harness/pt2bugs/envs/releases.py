@@ -25,7 +25,7 @@ from packaging.utils import (
 from packaging.version import InvalidVersion, Version
 from pt2bugs.engine.folders import cache_home
 from pt2bugs.envs.sources import Sources, endpoint
-from pt2bugs.errors import InputError, NothingSelected
+from pt2bugs.errors import InputError, NothingSelected, first_line
 
 FIRST = Version("2.0")
 """The first release with torch.compile."""
@@ -162,19 +162,15 @@ def _index_filenames(name: str, endpoint: str) -> list[str]:
             page = client.get_project_page(name, timeout=60)
     except RequestException as error:
         raise ReleaseError(
-            f"the package index cannot be asked for {name} releases: {_first_line(error)}; check the network, "
+            f"the package index cannot be asked for {name} releases: {first_line(error)}; check the network, "
             "or name another index with --index"
         ) from None
     except Exception as error:
         raise ReleaseError(
             f"the package index did not answer as one for {name}; check --index "
-            f"({type(error).__name__}: {_first_line(error)})"
+            f"({type(error).__name__}: {first_line(error)})"
         ) from None
     return [package.filename for package in page.packages if not package.is_yanked]
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]
 
 
 def _folder_filenames(links: Iterable[str], package: str) -> list[str]:

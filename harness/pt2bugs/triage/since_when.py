@@ -12,7 +12,7 @@ from pt2bugs.case.failure import Level
 from pt2bugs.case.observation import telling_line
 from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.engine.client import EngineError
-from pt2bugs.errors import Pt2bugsError
+from pt2bugs.errors import Pt2bugsError, first_line
 from pt2bugs.results.history import State, Transition
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.identity import Identity
@@ -215,7 +215,7 @@ def _ask(program: Program, name: str, runners: Runners, budget: Budget, *, compa
             if compare_output and result.outcome is Outcome.PASS:
                 oracle, _ = comparing(runner, program, result, oracle)
     except (EngineError, Pt2bugsError) as error:
-        return Answer(name, None, nothing, str(error).splitlines()[0])
+        return Answer(name, None, nothing, first_line(error))
     return Answer(name, result, oracle.identity(result))
 
 
