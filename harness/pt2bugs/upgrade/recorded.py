@@ -85,11 +85,6 @@ class Recorded:
             return self.seen.outcome is other.seen.outcome
         return self.failure.same(other.failure, Level.MESSAGE)
 
-    @property
-    def mismatches(self) -> tuple[Call, ...]:
-        """The calls in which a compiled graph differs from eager."""
-        return tuple(call for call in self.calls if call.differences)
-
     @cached_property
     def aspects(self) -> Mapping[str, Any]:
         """What two runs are compared by: texts by kind, results of calls, the ending and what was printed."""
