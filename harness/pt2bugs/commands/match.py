@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import re
 import sys
@@ -45,7 +44,7 @@ def run(options: Options) -> int:
         options: of the command.
     """
     text, torch = select(options)
-    known = load_known(options)
+    known = KnownBugs.load(open_results(options.results), corpus_roots(options.cases), warn)
     return render(options, query(options, known, text, torch), known, torch)
 
 
@@ -65,20 +64,6 @@ def select(options: Options) -> tuple[str, str]:
     if not torch and (told := _COLLECT_ENV.search(text)):
         torch = public_or_empty(told[1])
     return text, torch
-
-
-def load_known(options: Options) -> KnownBugs:
-    """Return the documented bugs, by header and journal.
-
-    Args:
-        options: of the command.
-    """
-    # Everything made here stays until the answer: collecting garbage meanwhile costs a fifth of the time.
-    gc.disable()
-    try:
-        return KnownBugs.load(open_results(options.results), corpus_roots(options.cases), warn)
-    finally:
-        gc.enable()
 
 
 def query(options: Options, known: KnownBugs, text: str, torch: str) -> list[Recognized]:

@@ -5,11 +5,9 @@ Light to import: `list` asks it without pandas or msgspec.
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -56,18 +54,6 @@ class Consumer(Protocol):
     """Takes the lines of a journal one by one."""
 
     def add(self, record: Record) -> None: ...
-
-
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """Keep the collector of cycles off: lines have none and stay, and to look through them takes as long as to read."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 class Results:
@@ -126,9 +112,8 @@ class Results:
 
         folders = [self.journal_folder, *(self.folder_of_backend(name) / "journal" for name in self.backends)]
         files = [file for folder in folders for file in journal_files(folder, warn)]
-        with _without_collector():
-            for record in read_journal(files, warn):
-                consumer.add(record)
+        for record in read_journal(files, warn):
+            consumer.add(record)
 
     def load(self, corpus: Iterable[Case], warn: Warn, python: str | None = None) -> Histories:
         """Return the histories of a corpus by the lines that are here.
