@@ -8,13 +8,15 @@
 # title = "special.bessel_y0 of inf is NaN in eager and 0 in a Triton kernel"
 # component = "inductor"
 # symptom = "wrong-result"
+# upstream = "closed"
+# upstream-seen = 2026-11-24
 # devices = ["cuda"]
 # demands = []
 # ///
 """Eager's kernel evaluates an asymptotic series of Y0 with the sine and cosine of its argument in it, and gets NaN
 for inf. Inductor calls another implementation, libdevice.y0, which returns the limit, 0. Correct: the value of
-eager, whichever that is. As reported, for float64 [nan, inf, -inf]: [nan, nan, nan] in eager, [nan, 0, nan]
-compiled. Source: pytorch issue 188545.
+eager, as upstream decided (PR 188556), though the limit is the better number. As reported, for float64
+[nan, inf, -inf]: [nan, nan, nan] in eager, [nan, 0, nan] compiled. Source: pytorch issue 188545.
 """
 
 import torch

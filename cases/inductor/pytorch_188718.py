@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/188718"
+# fix = "https://github.com/pytorch/pytorch/pull/187889"
 # title = "view_as_complex of a transposed tensor has no Triton type"
 # component = "inductor"
 # symptom = "backend-failure"
@@ -15,7 +16,7 @@
 even. Where the input is not contiguous Inductor makes the complex result by a kernel instead of a view of the
 input's memory, and the table of Triton types has no complex ones. Correct: eager's view; contiguous inputs and
 the CPU gave it. As reported: InductorError, KeyError 'complex64' (complex128 for float64). Source: pytorch
-issue 188718.
+issue 188718; PR 187889, for issue 185396. A complex constant (191330) has the same message and another fix.
 """
 
 import torch
