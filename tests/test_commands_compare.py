@@ -54,3 +54,30 @@ def test_cases_that_are_gone_are_named(
     assert finding["seen"] == "results: lines of cases that do not exist: pytorch_2"
     main(["check", "--no-run"])
     assert "lines of cases that do not exist, and no table has them: pytorch_2" in capsys.readouterr().err
+
+
+def test_only_the_releases_asked_for_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from seeded import write_case, write_journal
+
+    monkeypatch.chdir(tmp_path)
+    write_journal(tmp_path, write_case(tmp_path, "pytorch_1"), {"2.9.1": "B", "2.10.0": "."})
+    (journal,) = (tmp_path / "results" / "journal").iterdir()
+    of_release = dict.fromkeys(("2.9.1", "2.10.0"), "")
+    for line in journal.read_text().splitlines():
+        of_release[json.loads(line)["torch"].partition("+")[0]] += f"{line}\n"
+    for release, lines in of_release.items():
+        journal.with_name(f"torch-{release}-py3.11.jsonl").write_text(lines)
+    journal.unlink()
+    journal.with_name("torch-2.8.0-py3.11.jsonl").write_text("torn\n")
+    main(["compare", "2.9", "2.10", "--offline"])
+    told = capsys.readouterr()
+    assert "1 fixed" in told.out
+    assert "torn" not in told.err
+    # A journal of another name may hold any release; and what there is instead of a release is told from all.
+    journal.write_text("torn\n")
+    main(["compare", "2.9", "2.10", "--offline"])
+    assert f"{journal.relative_to(tmp_path)}:1: dropped a torn line" in capsys.readouterr().err
+    assert main(["compare", "2.9", "2.11", "--offline"]) == 2
+    assert "it has 2.9.1 to 2.10.0" in capsys.readouterr().err

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from packaging.version import Version
 
@@ -80,22 +80,40 @@ def measured_backends(
     folders = results.backend_folders()
     if not folders:
         return []
-    lines = Results(results.folder, folders).load(corpus, warn).lines()
-    known = {case.id: case for case in corpus}
-    foreign = (key for key, record in lines.items() if key.torch and not is_own(record, known.get(key.case)))
-    names = sorted({key.backend for key in foreign} - set(REFERENCES))
-    return [backend for name in names if (backend := _measured(name, lines, cases)) is not None]
+    corpus, known = list(corpus), {case.id: case for case in corpus}
+    # The lines of the corpus and of the references are read for each backend again.
+    warn_once = cache(warn)
+    measured = []
+    for folder in folders:
+        # A backend is answered for on one release: its own lines and those of that release are all that is held.
+        own = Results(results.folder / "backends" / folder).load(corpus, warn_once).lines()
+        foreign = (key for key, record in own.items() if key.torch and not is_own(record, known.get(key.case)))
+        for name in sorted({key.backend for key in foreign} - set(REFERENCES)):
+
+            def reference_lines(torch: str) -> Mapping[CellKey, Record]:
+                of_torch = Results(results.folder, REFERENCES).load(corpus, warn_once, among=torch.__eq__)
+                return of_torch.lines()
+
+            if (backend := _measured(name, own, reference_lines, cases)) is not None:
+                measured.append(backend)
+    return sorted(measured, key=lambda backend: backend.name)
 
 
-def _measured(name: str, lines: Mapping[CellKey, Record], cases: Sequence[Case]) -> MeasuredBackend | None:
+def _measured(
+    name: str,
+    own: Mapping[CellKey, Record],
+    reference_lines: Callable[[str], Mapping[CellKey, Record]],
+    cases: Sequence[Case],
+) -> MeasuredBackend | None:
     spec = backend_spec(name)
     cells = on_its_device((cell for case in cases for cell in cells_of(case, (), (name,))), {name: spec})
     cell_keys = {cell.key for cell in cells}
-    environments = Counter(key.environment for key in lines if key.cell in cell_keys and key.torch)
+    environments = Counter(key.environment for key in own if key.cell in cell_keys and key.torch)
     if not environments:
         return None
     # The newest torch; of several environments of it the one with most answers.
     newest = max(environments, key=lambda place: (Version(place.torch), environments[place], place))
+    lines = {**reference_lines(newest.torch), **own}
     there = {cell.key: lines.get(CellKey(*cell.key, *newest)) for cell in cells}
     records = [record for record in there.values() if record]
     beside = reference_cells(spec, cases)

@@ -220,7 +220,9 @@ def plan(options: Options, selection: Selected) -> Planned:
     """
     spec, references = selection.spec, selection.references
     results = results_of(options, (options.name, *REFERENCES))
-    newest = results.load(selection.corpus, warn)
+    # Without a run no other release is asked about.
+    among = options.torch.__eq__ if options.offline and options.torch else None
+    newest = results.load(selection.corpus, warn, among=among)
     mine, plain = _targets(options, spec, selection.cells, newest.lines())
     if options.offline:
         return Planned(results, newest, mine, plain, [])

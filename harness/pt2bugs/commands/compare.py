@@ -42,7 +42,7 @@ from pt2bugs.commands.selection import (
 from pt2bugs.envs.releases import Release, ReleaseError, known_releases, one_release, one_release_request
 from pt2bugs.errors import InputError, NothingSelected, install_command
 from pt2bugs.report.comparison import FOLDED, as_markdown, notes_of
-from pt2bugs.results.folder import Results
+from pt2bugs.results.folder import Among, Results
 from pt2bugs.results.history import FLAKY_REPEATS, Finding, Histories
 from pt2bugs.run.plan import Work, belongs, may_be_here
 
@@ -214,9 +214,13 @@ def plan(options: Options, selection: Selected) -> Planned:
         ReleaseError: the package index cannot be asked.
     """
     results = results_of(options, options.backend)
-    histories = results.load(selection.corpus, warn, options.python)
-    measured = [Release(version, ()) for version in _measured(selection, histories)]
     specs = options.words[0] or ["latest"]
+    histories = results.load(selection.corpus, warn, options.python, _meant_by(specs))
+    measured = [Release(version, ()) for version in _measured(selection, histories)]
+    if not all(_is_among(spec, measured) for spec in specs):
+        # What there is instead is told.
+        histories = results.load(selection.corpus, lambda _: None, options.python)
+        measured = [Release(version, ()) for version in _measured(selection, histories)]
     try:
         asks_index = not options.offline and (options.index or options.find_links or "latest" in specs)
         known = known_releases(package_sources(options), warn) if asks_index else measured
@@ -257,6 +261,14 @@ def plan(options: Options, selection: Selected) -> Planned:
             if cells:
                 work.append((Work(target, cells), repeat))
     return replace(planned, work=work)
+
+
+def _meant_by(specs: Sequence[str]) -> Among | None:
+    """Return which releases the words can mean, so that no other is read: ``2.13`` is any of 2.13; None for all."""
+    words = [re.fullmatch(r"(\d+\.\d+)(\.\d+)?", spec) for spec in specs]
+    if not all(words):
+        return None
+    return lambda torch: any(torch == spec or torch.startswith(f"{spec}.") for spec in specs)
 
 
 def _measured(selection: Selected, histories: Histories) -> list[Version]:
@@ -301,7 +313,8 @@ def measure(options: Options, planned: Planned) -> bool:
         planned.histories,
         (([part for part, _ in group], replace(how, repeat=repeat)) for repeat, group in batches),
     )
-    planned.results.derive(planned.histories)
+    # The tables are those of all releases.
+    planned.results.derive(planned.results.load(planned.histories.cases.values(), lambda _: None))
     return any(part.failure for part, _ in planned.work)
 
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from packaging.version import InvalidVersion, Version
 from pt2bugs.case.corpus import brought
 
 if TYPE_CHECKING:
@@ -48,6 +49,25 @@ def backend_folder(name: str) -> str:
         name: may be a dotted path, or anything.
     """
     return name if re.fullmatch(r"[\w+-][\w.+-]*", name) else f"backend-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+Among = Callable[[str], bool]
+"""Says of a public version whether it is asked for."""
+
+
+def named_release(journal: Path) -> str:
+    """Return the release that a journal is named by, as a public version; empty where it is named otherwise.
+
+    A run names the journal of an environment ``torch-2.13.0-py3.11.jsonl``, and writes no other release to it.
+
+    Args:
+        journal: the file.
+    """
+    match = re.match(r"torch-([^-]+)-py\d", journal.name)
+    try:
+        return str(Version(match[1]).public) if match else ""
+    except InvalidVersion:
+        return ""
 
 
 class Consumer(Protocol):
@@ -98,12 +118,13 @@ class Results:
             return self.journal_folder
         return self.folder_of_backend(record["backend"]) / "journal"
 
-    def read(self, consumer: Consumer, warn: Warn) -> None:
-        """Hand over every line of the journal.
+    def read(self, consumer: Consumer, warn: Warn, among: Among | None = None) -> None:
+        """Hand over the lines of the journal.
 
         Args:
             consumer: takes the lines.
             warn: takes what is wrong with a line.
+            among: of the releases that files are named by, those whose files are read; None for all.
 
         Raises:
             JournalError: a journal cannot be read, or is of a newer schema.
@@ -112,16 +133,20 @@ class Results:
 
         folders = [self.journal_folder, *(self.folder_of_backend(name) / "journal" for name in self.backends)]
         files = [file for folder in folders for file in journal_files(folder, warn)]
-        for record in read_journal(files, warn):
+        wanted = [file for file in files if among is None or not (torch := named_release(file)) or among(torch)]
+        for record in read_journal(wanted, warn):
             consumer.add(record)
 
-    def load(self, corpus: Iterable[Case], warn: Warn, python: str | None = None) -> Histories:
+    def load(
+        self, corpus: Iterable[Case], warn: Warn, python: str | None = None, among: Among | None = None
+    ) -> Histories:
         """Return the histories of a corpus by the lines that are here.
 
         Args:
             corpus: the cases as they are now.
             warn: takes what is wrong with a line.
             python: as of `Histories`.
+            among: as of `read`.
 
         Raises:
             JournalError: a journal cannot be read, or is of a newer schema.
@@ -129,7 +154,7 @@ class Results:
         from pt2bugs.results.history import Histories
 
         histories = Histories(corpus, python)
-        self.read(histories, warn)
+        self.read(histories, warn, among)
         return histories
 
     def derive(self, histories: Histories) -> None:

@@ -384,8 +384,9 @@ def read_journal(
     Raises:
         JournalError: a file cannot be read, or is of a newer schema.
     """
+    texts: dict[str, str] = {}
     for path in paths:
-        reader = _Reader(path, warn)
+        reader = _Reader(path, warn, texts)
         try:
             with path.open("rb") as lines:
                 for number, line in enumerate(lines, 1):
@@ -401,15 +402,21 @@ def read_journal(
 
 
 class _Reader:
-    """Reads the lines of one journal file, and keeps the facts of its runs."""
+    """Reads the lines of one journal file, and keeps the facts of its runs.
 
-    def __init__(self, path: Path, warn: Warn) -> None:
+    Args:
+        path: of the file.
+        warn: takes what is wrong with a line.
+        texts: of all lines, each kept once: most lines differ from others in numbers and the time alone.
+    """
+
+    def __init__(self, path: Path, warn: Warn, texts: dict[str, str]) -> None:
         # Here, as a suite that only writes a journal needs no msgspec.
         import msgspec
 
         self._decode = msgspec.json.Decoder().decode
         self._broken = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-        self._path, self._warn = path, warn
+        self._path, self._warn, self._share = path, warn, texts.setdefault
         self._runs: dict[str, dict[str, Any]] = {}
         self._unknown: set[str] = set()
 
@@ -445,6 +452,10 @@ class _Reader:
         if problem := problem_of(value):
             self._drop(number, f"a line: {problem}")
             return None
+        share = self._share
+        for key, text in value.items():
+            if type(text) is str and key != "started":
+                value[key] = share(text, text)
         return cast(Record, value)
 
     def _drop(self, number: int, what: str) -> None:
