@@ -27,6 +27,8 @@ else:
 FOLDER = Path(__file__).parent / "threads"
 RIGHT = ("verdict", "rung", "class", "component", "known")
 """What a program is asked for; a mistake and a limitation for the verdict alone."""
+KINDS = ("identity", "structure")
+"""How a known bug is recognized: one with words of its own by these, a wrong result by what the program does."""
 
 Row = dict[str, Any]
 
@@ -51,6 +53,7 @@ def row_of(answer: Mapping[str, Any], seconds: float) -> Row:
         "known": [[match["kind"], match["case"]] for match in answer.get("known", [])],
         "lines": [lines.get("lines_before"), lines.get("lines_after")],
         "seconds": round(seconds),
+        "processor_s": answer.get("processor_s"),
     }
 
 
@@ -64,7 +67,7 @@ def rights_of(row: Row, truth: Row) -> dict[str, bool]:
             "component": row["component"] in truth["component"],
         }
     if "known" in truth:
-        right["known"] = bool(row["known"]) and row["known"][0] == ["identity", truth["known"]]
+        right["known"] = bool(row["known"]) and row["known"][0] in [[kind, truth["known"]] for kind in KINDS]
     return right
 
 
@@ -95,6 +98,7 @@ def table(paths: Sequence[Path]) -> None:
         "recognized by structure",
         "at most half of the lines",
         "median s",
+        "median processor s",
     ]
     print(f"| {' | '.join(heads)} |\n|{' --- |' * len(heads)}")
     for path, rows in measured.items():
@@ -115,12 +119,14 @@ def totals_of(rows: Sequence[Row], known: Mapping[str, Row]) -> list[str]:
         if kind == "structure" and case == known[row["program"]].get("known")
     ]  # fmt: skip
     reduced = [row["lines"] for row in rows if row["lines"][1] is not None]
+    processor = [row["processor_s"] for row in rows if row.get("processor_s")]
     return [
         *(f"{sum(answers)} of {len(answers)}" for answers in asked.values()),
         f"{sum(row['verdict'] == 'bug' for row in mistakes)} of {len(mistakes)}",
         str(len(alike)),
         f"{sum(2 * after <= before for before, after in reduced)} of {len(reduced)}",
         str(round(statistics.median(row["seconds"] for row in rows))),
+        str(round(statistics.median(processor))) if processor else "-",
     ]
 
 

@@ -75,6 +75,32 @@ def test_what_is_tried_where_a_layer_is_the_first_to_fail(first: str, further: t
     assert {"backend": "none", "crossref": True} in runner.asked, "fake tensors are compared where nothing is compiled"
 
 
+def test_layer_that_the_program_asks_for_is_its_reproduction() -> None:
+    runner = TableLaboratory("inductor")
+    ladder = climbed(runner)
+    assert ladder.first_failing == "inductor"
+    assert {"backend": "inductor"} not in runner.asked
+
+
+@pytest.mark.parametrize(("first", "is_plain"), [("eager", True), ("aot_eager", False)])
+def test_mistake_of_the_program_shows_where_dynamo_alone_compiles(first: str, is_plain: bool) -> None:
+    """It raises without the compiler, too, there and in other words. A layer above Dynamo may refuse more."""
+
+    @dataclass
+    class Laboratory(TableLaboratory):
+        def run(self, _: Path, redirect: Mapping[str, Any], **options: Any) -> RunResult:
+            if redirect.get("backend") != "none":
+                return super().run(Path(), redirect, **options)
+            return RunResult(Observation(Outcome.RAISE, "TypeError", "other"), entered=("compile",), lines=(3,))
+
+    result = RunResult(FAILS, entered=("compile",), backends=("inductor",), lines=(3,))
+    reproduction = Reproduction(result, result.identity, 1, 1, Oracle())
+    runner = cast(ProgramRunner, Laboratory(first))
+    climber = Climber(runner, Program(Path("p.py"), "pass\n"), reproduction, lambda _: None)
+    assert climber.climb().first_failing == ("none" if is_plain else first)
+    assert climber.ladder.is_plain_in_other_words is is_plain
+
+
 def test_nothing_more_is_tried_where_the_compiler_is_not_needed() -> None:
     runner = TableLaboratory("none")
     ladder = climbed(runner)
@@ -102,13 +128,12 @@ EMULATE, FALLBACK = (f"torch._inductor.config.{name}" for name in ("emulate_prec
         ("inductor", WRONG, (EMULATE,), [EMULATE]),
         ("aot_eager_decomp_partition", WRONG, (FALLBACK,), [FALLBACK]),
         ("aot_eager", WRONG, (), []),
-        ("inductor", FAILS, (), []),
     ],
 )
 def test_settings_that_tell_a_bug_from_rounding_come_first(
     first: str, fails: Observation, heals: tuple[str, ...], asked: list[str]
 ) -> None:
-    """Of a wrong result, before anything else is tried on the first failing rung. No exception is rounding."""
+    """Of a wrong result, before anything else is tried on the first failing rung."""
     runner = TableLaboratory(first, heals, fails)
     result = RunResult(fails, entered=("compile",), backends=("inductor",))
     reproduction = Reproduction(result, result.identity, 1, 1, Oracle())

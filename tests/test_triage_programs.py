@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from pt2bugs.triage.budget import Budget
-from pt2bugs.triage.program import with_modules
+from pt2bugs.triage.program import raises, with_modules
 from pt2bugs.triage.runner import ProgramRunner
 from triage_bench import PROGRAM, Bench
 
@@ -188,3 +188,17 @@ def test_environment_variables_do_not_decide(bench: Bench, monkeypatch: pytest.M
     monkeypatch.setitem(os.environ, "TORCH_COMPILE_DISABLE", "1")
     path = bench.program(PROGRAM + "\nimport os\nassert 'TORCH_COMPILE_DISABLE' not in os.environ\n")
     assert bench.triage(str(path), "--times", "1")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("statement", "ends"),
+    [
+        ("raise SystemExit('checksum')", True),
+        ("sys.exit(1)", True),
+        ("exit(2)", True),
+        ("f(x)", False),
+        ("y = 1", False),
+    ],
+)
+def test_program_that_ends_itself_judges_a_result(statement: str, ends: bool) -> None:
+    assert raises(f"import sys\n{statement}\n", 2) is ends

@@ -66,6 +66,7 @@ class ChildExit:
     """End of a child.
 
     `frames` are the objects it reported, by kind. `stopped` says what cut it off; None if it left by itself.
+    `cpu_s` are processor seconds, with those of its processes that ended before it.
     `renew`: the supervisor is not as it was and must be replaced.
     """
 
@@ -78,6 +79,7 @@ class ChildExit:
     output_tail: str = ""
     detail: str = ""
     renew: bool = False
+    cpu_s: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:
         return {**asdict(self), "stopped": str(self.stopped) if self.stopped else None}

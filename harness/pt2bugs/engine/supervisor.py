@@ -227,6 +227,7 @@ class Supervisor:
         ended.duration_s = time.monotonic() - began
         report.read()
         ended.frames = report.frames()
+        ended.cpu_s = usage.ru_utime + usage.ru_stime
         ended.peak_rss_mb = usage.ru_maxrss / 1024
         code = os.waitstatus_to_exitcode(status)
         if code < 0:

@@ -305,6 +305,35 @@ def _weigh(seen: list[tuple[Observation, Judgement]]) -> tuple[Observation, Judg
     return observation, Judgement(Verdict.FLAKY, reason, judgement.bug)
 
 
+def learn_needs(facts: EnvironmentFacts, worker: Worker, device: str, backend: str) -> None:
+    """Have the cells of a worker, and all runs to come, find imported what a compile needs, if it is not known yet.
+
+    Args:
+        facts: of the environment.
+        worker: runs the canary; its later cells have the modules.
+        device: of the compile.
+        backend: of the compile.
+
+    Raises:
+        EngineError: the worker cannot be started.
+    """
+    if warmup.is_known(facts, device, backend):
+        return
+    request: CanaryRequest = {
+        "kind": "canary",
+        "device": device,
+        "backend": backend,
+        "threads": 1,
+        "record_modules": True,
+        "setup": None,
+    }
+    report = worker.run(request, Limits(START_S, None)).frames.get("report")
+    if _is_canary_report(report) and "modules" in report:
+        needs = Needs(modules=report["modules"])
+        warmup.remember(facts, device, backend, needs)
+        worker.provide(f"{device} {backend}", needs)
+
+
 def _is_canary_report(report: Any) -> TypeGuard[CanaryReport]:
     """Return whether the canary's process has reported as it does: a backend that it loads may write anything."""
     if not isinstance(report, dict):

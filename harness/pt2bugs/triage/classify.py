@@ -20,7 +20,7 @@ from pt2bugs.triage.ladder import (
     TORCHS_COMPILERS,
     Ladder,
 )
-from pt2bugs.triage.program import Program, expects_exception
+from pt2bugs.triage.program import Program, expects_exception, raises
 from pt2bugs.triage.reproduce import Reproduction
 from pt2bugs.triage.runner import RunResult
 from pt2bugs.triage.statements import stated
@@ -184,7 +184,7 @@ def symptom_of(program: Program, identity: Identity, result: RunResult, ladder: 
         return "hang", "it does not end"
     if outcome is Outcome.OOM:
         return "memory", "it ran out of memory"
-    if outcome is Outcome.RAISE:
+    if outcome is Outcome.RAISE and not (not identity.frame and raises(program.source, identity.line)):
         return _symptom_of_exception(identity, result, ladder)
     text = f"{identity.message}\n{_statement(program, result.lines)}"
     if not _COMPARES_TENSORS.search(identity.message):

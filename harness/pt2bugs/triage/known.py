@@ -15,25 +15,26 @@ from pt2bugs.results.folder import Results
 from pt2bugs.triage.reproduce import Reproduction
 
 
-def known_bugs(
-    reproduction: Reproduction,
-    torch: str,
-    structure: Structure,
-    cases: Sequence[Path],
-    results: Path,
-    warn: Callable[[str], None],
-) -> list[dict[str, Any]]:
-    """Return the documented bugs that a failure may be, best first, as `pt2bugs match --json` has them.
+def load_known(cases: Sequence[Path], results: Path, warn: Callable[[str], None]) -> KnownBugs:
+    """Return the documented bugs.
 
     Args:
-        reproduction: the failure.
-        torch: the version that shows it.
-        structure: what there is to recognize it by besides its words.
         cases: folders of the corpus.
         results: folder of its journal.
         warn: told of journal lines that are left out.
     """
-    known = KnownBugs.load(Results(results), cases, warn)
+    return KnownBugs.load(Results(results), cases, warn)
+
+
+def known_bugs(known: KnownBugs, reproduction: Reproduction, torch: str, structure: Structure) -> list[dict[str, Any]]:
+    """Return the documented bugs that a failure may be, best first, as `pt2bugs match --json` has them.
+
+    Args:
+        known: the documented bugs.
+        reproduction: the failure.
+        torch: the version that shows it.
+        structure: what there is to recognize it by besides its words.
+    """
     release = public(torch)
     recognized = (recognition.matches for recognition in known.recognize(text_of(reproduction), release))
     by_words = next((matches for matches in recognized if matches), ())

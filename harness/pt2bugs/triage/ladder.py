@@ -190,23 +190,27 @@ class Climber:
         if "compile" not in entered and "export" not in entered:
             return self._without_compile()
         none = self._try("none", {"backend": "none"}, exact=True)
-        if not none.same and not self._wants_refusal and self._fails_at_the_same_line(none):
-            self.ladder.steps[-1] = none = replace(none, same=True)
+        layers = list(LAYERS[1:])
+        # Dynamo meets a mistake of the program while it traces it: what the layers above it refuse is no mistake.
+        is_alike = not none.same and not self._wants_refusal and self._fails_at_the_same_line(none)
+        if is_alike and self._try(layers[0], {"backend": layers.pop(0)}).same:
+            self.ladder.steps[0] = none = replace(none, same=True)
             self.ladder.is_plain_in_other_words = True
         if none.same and not self._wants_refusal:
-            for rung in LAYERS[1:]:
+            for rung in layers:
                 self._skip(rung, "it fails without torch.compile")
             if "export" in entered:
                 self._climb_exports()
             ladder.first_failing = ladder.first_failing or "none"
             return ladder
         if "export" in entered and _OF_EXPORT.search(self._reproduction.result.text):
-            for rung in LAYERS[1:]:
+            for rung in layers:
                 self._skip(rung, "the exception comes out of an export")
             self._climb_exports()
             return ladder
-        for rung in LAYERS[1:]:
-            self._try(rung, {"backend": rung})
+        for rung in layers:
+            if not self._is_as_written(rung):
+                self._try(rung, {"backend": rung})
         ladder.first_failing = self._first_failing()
         self._own_backend()
         layers = [step.rung for step in ladder.steps if step.rung in LAYERS]
@@ -214,6 +218,15 @@ class Climber:
             below = layers[: layers.index(ladder.first_failing)]
             ladder.below = next((rung for rung in reversed(below) if ladder.heals(rung)), "")
         return ladder
+
+    def _is_as_written(self, rung: str) -> bool:
+        """Return whether the program asks for that backend alone; the rung is then the reproduction, and is not run."""
+        reproduction = self._reproduction
+        result = reproduction.result
+        if result.backends != (rung,) or reproduction.failed < reproduction.runs:
+            return False
+        self.ladder.steps.append(Step(rung, reproduction.identity, same=True, result=result))
+        return True
 
     def _fails_at_the_same_line(self, none: Step) -> bool:
         """Return whether the program raises without the compiler at the line where it does with it, in other words.
@@ -325,7 +338,7 @@ class Climber:
             EngineError: the engine cannot be started.
         """
         first = self.ladder.first_failing
-        if self._reproduction.outcome is not Outcome.WRONG or first not in LAYERS[-2:]:
+        if first not in LAYERS[-2:]:
             return
         for rung, redirect in SETTINGS.items():
             # Decompositions draw random numbers as well; only Inductor fuses operators.

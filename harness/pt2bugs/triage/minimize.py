@@ -94,6 +94,9 @@ class Interesting:
             return False
         self.tries += 1
         write_text(self._path, source)
+        # The layer below compiles less, and tells what no longer runs at all.
+        if not self._passes_below():
+            return False
         result = self._run(self._at)
         if not self._is_same(result):
             return False
@@ -102,7 +105,7 @@ class Interesting:
         if not set(result.backends) <= set(self._reproduction.result.backends) and not self._is_same(self._run({})):
             # The rung puts its backend in the place of any other, one that there is not among them.
             return False
-        return self._passes_below() and self._differs_from_other(result)
+        return self._differs_from_other(result)
 
     def _still_wants(self, source: str, result: RunResult) -> bool:
         """Return whether a fix would make the candidate pass: a handler of the program expects an exception there."""

@@ -211,6 +211,24 @@ def expects_exception(source: str, line: int) -> bool:
     return False
 
 
+def raises(source: str, line: int) -> bool:
+    """Return whether a line ends the program on purpose: by ``raise``, or by ``exit`` with a text or a status.
+
+    That is then the program's own judgement of a result, as an assertion is.
+
+    Args:
+        source: of the program.
+        line: that the exception left.
+    """
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.Raise, ast.Expr)) and node.lineno <= line <= (node.end_lineno or line):
+            call = node.value if isinstance(node, ast.Expr) else None
+            if call is None or (isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] in _EXITS):
+                return True
+    return False
+
+
+_EXITS = ("exit", "quit")
 _LEAVING = (ast.Return, ast.Continue, ast.Break)
 
 

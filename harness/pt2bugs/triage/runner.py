@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from pt2bugs.engine.normalize import Normalizer
 from pt2bugs.engine.protocol import Limits
 from pt2bugs.engine.sandbox import is_shared
 from pt2bugs.files import write_text
-from pt2bugs.run.measurement import observe_exit
+from pt2bugs.run.measurement import learn_needs, observe_exit
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.identity import Identity
 from pt2bugs.triage.inside.program import FUNCTION, RedirectedRequest
@@ -28,6 +29,8 @@ from pt2bugs.triage.redact import REDACTED, redact, secrets_in
 
 PROGRAM_NAME = "program.py"
 """Stands for the name of the program's file in messages: copies of one program have other names, and fail alike."""
+TARGET = ("cpu", "inductor")
+"""Device and backend of programs, unless they say otherwise."""
 MEMORY_MIB = 8192
 """Memory of a run, beyond the imported torch."""
 
@@ -54,7 +57,8 @@ NOTHING = Access()
 class RunResult:
     """Everything that one run showed.
 
-    `seconds` is the time of the whole child; `absent` are settings that this torch does not have.
+    `seconds` is the time of the whole child; `absent` are settings that this torch does not have; `refused` says that
+    the call of `torch.compile` itself raised.
     """
 
     observation: Observation
@@ -76,6 +80,7 @@ class RunResult:
     own_compilers: bool = False
     precision: tuple[str, ...] = ()
     difference: str = ""
+    refused: bool = False
 
     @property
     def outcome(self) -> Outcome:
@@ -110,6 +115,7 @@ class ProgramRunner:
         argv: arguments of the program.
         beside: the folder of the program as it was given, whose modules programs made of it may import.
         access: what the programs may reach.
+        runs: how many there were; `cpu_s` are their processor seconds.
     """
 
     python: Path
@@ -119,11 +125,14 @@ class ProgramRunner:
     beside: Path | None = None
     access: Access = NOTHING
     runs: int = 0
+    cpu_s: float = 0.0
     facts: EnvironmentFacts = field(default_factory=EnvironmentFacts)
 
     def __post_init__(self) -> None:
-        self._engine = Engine(EngineSettings(python=self.python, targets=(("cpu", "inductor"),)))
+        self._engine = Engine(EngineSettings(python=self.python, targets=(TARGET,)))
         self._worker: Worker | None = None
+        self._kernels = Path()
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._normalizer = Normalizer({})
         self._packages: list[str] = []
         self._secrets: set[str] = set()
@@ -138,7 +147,11 @@ class ProgramRunner:
         self.facts = self._engine.start()
         self._normalizer = Normalizer(self.facts.paths)
         self._packages = [folder for folder, word in self.facts.paths.items() if not word]
-        self._worker = self._worker or self._engine.open()
+        if self._worker is None:
+            self._worker = self._engine.open()
+            self._folder = tempfile.TemporaryDirectory(prefix="pt2bugs-kernels-")
+            self._kernels = Path(self._folder.name).resolve()
+            learn_needs(self.facts, self._worker, *TARGET)
         return self.facts
 
     def close(self) -> None:
@@ -146,6 +159,8 @@ class ProgramRunner:
             self._worker.close()
             self._worker = None
         self._engine.close()
+        if self._folder is not None:
+            self._folder.cleanup()
 
     def __enter__(self) -> ProgramRunner:
         try:
@@ -236,7 +251,11 @@ class ProgramRunner:
             "strict": self.access.strict,
             "read": [*map(str, self.access.read), *_own_folder(self.beside)],
             # A program may write, rename or delete itself.
-            "write": [*_own_folder(path.parent), *([str(write.resolve())] if write is not None else [])],
+            "write": [
+                str(self._kernels),
+                *_own_folder(path.parent),
+                *([str(write.resolve())] if write is not None else []),
+            ],
         }
         request: CheckRequest | RedirectedRequest = {
             **file,
@@ -246,6 +265,7 @@ class ProgramRunner:
             "redirect": dict(redirect or {}),
             "stdout": stdout,
             "unit_test": unit_test,
+            "kernels": str(self._kernels),
             "beside": "" if alone or self.beside in (None, path.parent) else str(self.beside),
         }
         if check:
@@ -254,6 +274,7 @@ class ProgramRunner:
         if self._worker is None:
             raise EngineError("the engine is closed")
         ended = self._worker.run(request, Limits(seconds, _memory_for(path)))
+        self.cpu_s += ended.cpu_s
         seen, text = observe_exit(ended, seconds, MEMORY_MIB)
         report = ended.frames.get("report") or {}
         entered = report.get("entered") or [
@@ -282,6 +303,7 @@ class ProgramRunner:
             bool(report.get("own_compilers")),
             tuple(report.get("precision", ())),
             report.get("difference", ""),
+            bool(report.get("refused")),
         )
 
     def _clean(self, seen: Observation, path: Path) -> Observation:

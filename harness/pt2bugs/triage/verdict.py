@@ -84,6 +84,8 @@ def decide(
         return refused
     if is_documented(known, runner.torch):
         return Verdict(BUG, why=f"it is {known[0]['case']}, a documented bug of this release")
+    if reproduction.result.refused:
+        return Verdict(NOT_A_BUG, REFUSED, "the call of torch.compile itself raises, before anything is compiled")
     message = reproduction.identity.message
     if reproduction.outcome is Outcome.RAISE and (source := stated("limitation", message)):
         hints = tuple(m["hint"].strip() for m in _HINT.finditer(message) if not m["hint"].startswith(_NO_REWRITE))

@@ -23,7 +23,7 @@ from pt2bugs.triage.artifacts import gather
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.classify import classify, is_named_by_a_frame, operator_of
 from pt2bugs.triage.compilation import compilation_of
-from pt2bugs.triage.known import known_bugs
+from pt2bugs.triage.known import is_documented, known_bugs, load_known
 from pt2bugs.triage.ladder import Climber
 from pt2bugs.triage.minimize import minimize, uncaught
 from pt2bugs.triage.program import Program, with_modules, without_import
@@ -184,10 +184,10 @@ class _Examination:
         result.ladder = climber.climb()
         result.classification = classify(self.program, reproduction, result.ladder)
         classification, first = result.classification, result.ladder.first_failing
-        structure = Structure.of(self.program.source, first, classification.symptom or "")
-        result.known = known_bugs(
-            reproduction, self.runner.torch, structure, settings.cases, settings.results, settings.warn
-        )
+        symptom = classification.symptom or ""
+        documented = load_known(settings.cases, settings.results, settings.warn)
+        structure = Structure.of(self.program.source, first, symptom)
+        result.known = known_bugs(documented, reproduction, self.runner.torch, structure)
         result.verdict = decide(self.runner, self.program, reproduction, climber, result.classification, result.known)
         if reproduction.failed < reproduction.runs:
             result.notes.append(f"it is flaky: {reproduction.failed} of {reproduction.runs} runs fail")
@@ -196,6 +196,10 @@ class _Examination:
             return
         with tempfile.TemporaryDirectory(prefix="pt2bugs-triage-") as work_folder:
             small, shown = self._smallest(Path(work_folder))
+            if small.source != self.program.source and not is_documented(result.known, self.runner.torch):
+                # What is around the failure is alike in no two programs.
+                structure = Structure.of(small.source, first, symptom)
+                result.known = known_bugs(documented, reproduction, self.runner.torch, structure) or result.known
             self._write(small.source)
             self._narrow(small, shown, Path(work_folder))
             self._write(small.source)
@@ -299,6 +303,7 @@ class _Examination:
             result.notes += [f"no artifact {reason}" for reason in missing]
 
     def _write(self, source: str) -> None:
+        self.result.processor_s = self.runner.cpu_s
         write(self.program, source, self.result, self.settings.folder)
 
 

@@ -15,6 +15,7 @@ from pt2bugs.engine.check import import_file, seed
 from pt2bugs.engine.messages import CallRequest, CheckReport
 from pt2bugs.engine.observe import render
 from pt2bugs.engine.program import kept_stdout, observe_program, run_as_main
+from pt2bugs.triage.inside import kernels
 from pt2bugs.triage.inside.redirect import NONE, Entries, HandledExceptions, install
 from pt2bugs.triage.inside.redirect import __file__ as redirect_file
 
@@ -29,6 +30,7 @@ class RedirectedRequest(CallRequest):
         stdout: Whether what it prints is reported.
         unit_test: Whether its tests are what runs.
         beside: A further folder whose modules it may import, or empty.
+        kernels: Folder of the kernels that runs of this triage share.
     """
 
     path: str
@@ -40,6 +42,7 @@ class RedirectedRequest(CallRequest):
     stdout: bool
     unit_test: bool
     beside: str
+    kernels: str
 
 
 class Counts(TypedDict):
@@ -56,6 +59,7 @@ class RedirectedReport(CheckReport, Counts):
 
     entered: list[str]
     backends: list[str]
+    refused: bool
     own_compilers: bool
     caught: list[dict[str, Any]]
     absent: list[str]
@@ -77,6 +81,7 @@ def run(request: RedirectedRequest) -> RedirectedReport:
     entries = Entries(path, lambda kind: tell(f"entered-{kind}", True))
     seed(request["device"], request["threads"])
     install(redirect, entries)
+    kernels.share(request["kernels"])
     handled = HandledExceptions(path) if redirect.get("backend") == NONE else None
 
     def body() -> None:
@@ -94,6 +99,7 @@ def run(request: RedirectedRequest) -> RedirectedReport:
         "text": render(failure, redirect_file) if failure is not None else "",
         "entered": entries.kinds,
         "backends": entries.backends,
+        "refused": entries.refused,
         "own_compilers": entries.own_compilers,
         "caught": entries.caught,
         "absent": entries.absent,

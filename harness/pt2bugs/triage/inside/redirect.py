@@ -38,6 +38,8 @@ class Entries:
         self.backends: list[str] = []
         self.own_compilers = False
         """True where a backend that it made with `aot_autograd` has compilers of its own."""
+        self.refused = False
+        """True where a call of `torch.compile` itself raised."""
         self.caught: list[dict[str, Any]] = []
         self.absent: list[str] = []
         self.precision: list[str] = []
@@ -176,7 +178,11 @@ def _redirect_compile(torch: Any, redirect: Mapping[str, Any], entries: Entries)
                 entries.name_backend(options.get("backend", "inductor"))
             if redirect.get("backend") == NONE:
                 return _uncompiled(model, redirect)
-            compiled = original(model, *args, **_options(redirect, options))
+            try:
+                compiled = original(model, *args, **_options(redirect, options))
+            except Exception:
+                entries.refused = True
+                raise
             is_outer = outermost and redirect.get("precision")
             return precision.measured(compiled, model, entries.compare) if is_outer else compiled
 
