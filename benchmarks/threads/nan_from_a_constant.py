@@ -4,8 +4,8 @@ from torch import nn
 
 class Distance(nn.Module):
     def forward(self):
-        one = torch.ones(3, 2)
-        return torch.softmax(torch.acosh(torch.log2(torch.atan2(one, one))), dim=0)
+        unit = torch.ones(3, 2)
+        return torch.softmax(torch.acosh(torch.log2(torch.atan2(unit, unit))), dim=0)
 
 
 model = Distance()
