@@ -383,6 +383,7 @@ sys.exit(main(sys.argv[1:]))
         "compare 2.9 2.10 --offline",
         "compare 2.9 2.10",
         "bisect --offline",
+        "bisect",
         "matrix",
         "report -o site",
         "export --format csv",
@@ -430,7 +431,7 @@ def test_what_the_journal_lacks_is_said_where_nothing_can_be_run(tmp_path: Path)
     command[-1] = "2.99"
     done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "has no answer for torch 2.99; it has 2.9.1 to 2.10.0" in done.stderr
+    assert "has no answer for torch 2.99; it has 2.9.1 to 2.10.0; what runs it is not installed" in done.stderr
 
 
 def test_what_takes_uv_says_so(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 import pt2bugs
 import pytest
 from pt2bugs.cli import main
+from pt2bugs.commands.matrix import _elided
 from pt2bugs.report.style import STYLES
 from seeded import BLOCKED, BUG, write_case, write_journal
 
@@ -35,7 +36,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def in_terminal(*arguments: str, columns: int, **env: str) -> list[str]:
-    """The lines that `pt2bugs` writes to a terminal of that width, stderr left aside."""
+    """The matrix that `pt2bugs` writes to a terminal of that width, below its legend, stderr left aside."""
     ours, theirs = pty.openpty()
     ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     environ = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES", "NO_COLOR")}
@@ -52,7 +53,9 @@ def in_terminal(*arguments: str, columns: int, **env: str) -> list[str]:
         _, errors = process.communicate()
     os.close(ours)
     assert process.returncode == 0, errors.decode()
-    return text.decode().splitlines()
+    lines = text.decode().splitlines()
+    assert lines[0].startswith(". pass,")
+    return lines[next(at for at, line in enumerate(lines) if without_colour(line).split()[0] in ("check", "che…")) :]
 
 
 def without_colour(line: str) -> str:
@@ -104,6 +107,13 @@ def test_narrower_than_a_name(project: Path) -> None:
     assert max(map(len, lines)) <= 24
     parts = [part for line in lines if line.startswith("pytorch_22") for part in line.split()]
     assert [part for part in parts if len(part) == 1 and part != "…"] == list(".....PEFPF")
+
+
+def test_labels_that_are_cut_tell_checks_apart() -> None:
+    case = "aotautograd_detached_alias_replay"
+    labels = {_elided(f"{case} {check} aot_eager", 40) for check in ("detached", "detached_dynamic")}
+    assert labels == {"aotautograd_det…eplay detached aot_eager", "aotautograd_det…tached_dynamic aot_eager"}
+    assert {len(label) for label in labels} == {40}
 
 
 def test_a_terminal_shows_the_newest_patches(project: Path) -> None:

@@ -198,3 +198,16 @@ def test_the_newest_release_is_in_sight_on_a_phone(visit: Open) -> None:
 def test_the_matrix_begins_within_the_first_screen(visit: Open, width: int) -> None:
     browser = visit("index.html", width)
     assert js(browser, "document.querySelector('#matrix tbody').getBoundingClientRect().top") < 900
+
+
+def test_the_matrix_begins_within_the_first_screen_of_a_phone(visit: Open) -> None:
+    browser = visit("index.html", 360)
+    assert js(browser, "document.querySelector('#matrix').getBoundingClientRect().top") < 740
+
+
+@pytest.mark.parametrize("width", [1400, 1920])
+def test_the_releases_of_years_fit_a_wide_screen(visit: Open, width: int) -> None:
+    browser = visit("index.html", width)
+    js(browser, "document.querySelector('#matrix').style.setProperty('--releases', 28)")
+    assert js(browser, "document.querySelector('#matrix').offsetWidth <= "
+                       "document.querySelector('#matrix').closest('section').clientWidth")  # fmt: skip

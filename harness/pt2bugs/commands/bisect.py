@@ -49,7 +49,7 @@ from pt2bugs.envs.releases import (
     parse_request,
     select_releases,
 )
-from pt2bugs.errors import InputError, NothingSelected
+from pt2bugs.errors import InputError, NothingSelected, install_command
 from pt2bugs.isolate import fixes
 from pt2bugs.results.folder import results_folder
 from pt2bugs.results.history import CONFIDENCE, Histories, Transition
@@ -97,7 +97,13 @@ def run(options: Options) -> int:
     Args:
         options: of the command.
     """
-    bisection = plan(options, *select(options))
+    selected = select(options)
+    try:
+        bisection = plan(options, *selected)
+    except ModuleNotFoundError:
+        say(f"answered by the journal alone; what runs releases is not installed: {install_command('run')}")
+        options = replace(options, offline=True)
+        bisection = plan(options, *selected)
     try:
         measure(options, bisection)
     except KeyboardInterrupt:
@@ -319,7 +325,7 @@ def render(options: Options, bisection: Bisection) -> int:
         text = "\n\n".join(text_of(history, options) for history in bisection.histories)
         for line in text.splitlines():
             # Commands and addresses are there to be copied.
-            print(line if "reproduce: " in line or "://" in line else fit(line, 6))
+            print(line if "reproduce: " in line or "://" in line else fit(line))
     if cost.visited:
         say(
             f"{cost.cells} cells in {len(cost.visited)} environments, {cost.installed} of them installed now; "

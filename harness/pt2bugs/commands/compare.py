@@ -227,11 +227,12 @@ def plan(options: Options, selection: Selected) -> Planned:
         releases = [one_release(spec, known) for spec in specs]
     except ReleaseError:
         if options.offline:
-            raise InputError(_unmeasured(specs, measured, results)) from None
+            raise InputError(f"{_unmeasured(specs, measured, results)}; without --offline it is run") from None
         try:
             known = known_releases(package_sources(options), warn)
         except ModuleNotFoundError:
-            raise InputError(f"{_unmeasured(specs, measured, results)} ({install_command('run')})") from None
+            remedy = f"what runs it is not installed: {install_command('run')}"
+            raise InputError(f"{_unmeasured(specs, measured, results)}; {remedy}") from None
         try:
             releases = [one_release(spec, known) for spec in specs]
         except ReleaseError as error:
@@ -379,9 +380,7 @@ def _unmeasured(specs: Sequence[str], measured: Sequence[Release], results: Resu
     """Say which release the journal has not, and which it has."""
     spec = next(spec for spec in specs if not _is_among(spec, measured))
     there = f"it has {measured[0]} to {measured[-1]}" if measured else "it has none"
-    return (
-        f"the journal in {results.journal_folder} has no answer for torch {spec}; {there}; without --offline it is run"
-    )
+    return f"the journal in {results.journal_folder} has no answer for torch {spec}; {there}"
 
 
 def _is_among(spec: str, releases: Sequence[Release]) -> bool:
@@ -434,13 +433,13 @@ def _text(comparison: Comparison, options: Options) -> Iterator[str]:
             if word:
                 yield f" {word} ({len(group)})"
             for case, of_case in by_case(group):
-                yield fit(f"  {case.id}  [{case.component}, {case.symptom}]  {case.title}", 4)
+                yield fit(f"  {case.id}  [{case.component}, {case.symptom}]  {case.title}")
                 if is_short:
                     continue
                 yield f"    {case.issue}"
                 for difference in of_case:
-                    yield fit(f"    {difference.cell.name}  {' '.join(difference.why.split())}", 6)
-                    yield from (fit(f"      {note}", 8) for note in notes_of(comparison, difference))
+                    yield fit(f"    {difference.cell.name}  {' '.join(difference.why.split())}")
+                    yield from (fit(f"      {note}") for note in notes_of(comparison, difference))
 
 
 def _table(comparison: Comparison, group_by: str) -> Iterator[str]:

@@ -30,8 +30,7 @@ def say(text: str) -> None:
     text = _STEERING.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
     # A command that comes next is there to be copied.
     if sys.stderr.isatty() and not text.startswith(("next: ", "then: ")):
-        lines = text.split("\n")
-        text = "\n".join(_wrapped(line, len(line) - len(line.lstrip()) + 2) for line in lines)
+        text = "\n".join(map(_wrapped, text.split("\n")))
     print(_coloured(text) if _has_colours(sys.stderr) else text, file=sys.stderr, flush=True)
 
 
@@ -59,17 +58,18 @@ def is_terminal() -> bool:
     return sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
 
 
-def fit(text: str, indent: int = 2) -> str:
+def fit(text: str, indent: int | None = None) -> str:
     """Return a line wrapped to the width of the terminal; whole in a pipe.
 
     Args:
         text: may begin with blanks.
-        indent: of the lines that follow the first.
+        indent: of the lines that follow the first; by default two more than its own.
     """
     return _wrapped(text, indent) if sys.stdout.isatty() else text
 
 
-def _wrapped(text: str, indent: int) -> str:
+def _wrapped(text: str, indent: int | None = None) -> str:
+    indent = len(text) - len(text.lstrip()) + 2 if indent is None else indent
     width = max(20, shutil.get_terminal_size().columns)
     return textwrap.fill(text, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
 

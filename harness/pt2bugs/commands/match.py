@@ -124,8 +124,8 @@ def _print(recognized: Recognized, known: KnownBugs, torch: str, number: str) ->
             f"fixed in {told['fixed']}" if told["fixed"] else "",
             told["fix"] and f"by {told['fix']}",
         ]
-        print(fit(f"    {match.case.issue}" + "".join(f", {part}" for part in where if part), 6))
-        print(fit(f"    {told['advice']}", 6))
+        print(fit(f"    {match.case.issue}" + "".join(f", {part}" for part in where if part)))
+        print(fit(f"    {told['advice']}"))
         print(f"    {told['reproduce']}")
     if not recognized.matches:
         print("  no known bug")

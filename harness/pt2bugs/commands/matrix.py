@@ -14,7 +14,7 @@ from rich.text import Text
 
 from pt2bugs.case.expectation import pinned
 from pt2bugs.commands import OK
-from pt2bugs.commands.console import is_terminal, print_json, say, warn
+from pt2bugs.commands.console import fit, is_terminal, print_json, say, warn
 from pt2bugs.commands.options import ShownOptions, option
 from pt2bugs.commands.selection import SelectedResults, select_results
 from pt2bugs.errors import NothingSelected
@@ -110,7 +110,11 @@ def render(options: Options, selected: SelectedResults, table: pd.DataFrame) -> 
         print_json([{**{k: row[k] for k in head}, "releases": {r: row[r] for r in releases}} for row in rows])
         return OK
     legend = ", ".join(f"{style.letter} {name}" for name, style in STYLES.items() if name not in ("", "xfail"))
-    say(f"{legend}; documented bug: {', '.join(f'{letter} {word}' for word, letter in OUTCOME_LETTERS.items())}")
+    legend += f"; documented bug: {', '.join(f'{letter} {word}' for word, letter in OUTCOME_LETTERS.items())}"
+    if is_terminal():
+        print(fit(legend))  # above the matrix in the pager, too
+    else:
+        say(legend)
     shown = _shown(releases, options) if is_terminal() else releases[::-1]
     if is_terminal():
         _print_tables(table, shown)
@@ -174,8 +178,13 @@ def _table(matrix: pd.DataFrame, releases: list[str], label: int) -> Table:
         table.add_column(release, justify="center", no_wrap=True)
     for row in matrix.to_dict("records"):
         values = [style_of(row[release]) for release in releases]
-        table.add_row(row_label(row), *(Text(letter, style=style.terminal) for letter, style in values))
+        table.add_row(_elided(row_label(row), label), *(Text(letter, style=style.terminal) for letter, style in values))
     return table
+
+
+def _elided(text: str, width: int) -> str:
+    """Return a label that fits: of a long one the begin of the case's id, and its end, which says which check it is."""
+    return text if len(text) <= width or width < 32 else f"{text[:15]}…{text[16 - width :]}"
 
 
 def _print_plain(matrix: pd.DataFrame, releases: list[str]) -> None:

@@ -259,7 +259,7 @@ def render(options: Options, planned: Planned, answers: Answers) -> int:
         for record in answers.unexpected:
             case = cases[record["case"]]
             print(fit(describe(record)))
-            print(fit(f"  {case.title}  {case.issue}", 4))
+            print(fit(f"  {case.title}  {case.issue}"))
     counts = Counter(str(record["verdict"]) for record in answers.lines)
     say(", ".join(f"{n} {verdict}" for verdict, n in sorted(counts.items())) or "no cell has an answer")
     failures = {str(part.target): part.failure for part in planned.work if part.failure}

@@ -12,12 +12,14 @@ function reveal() {
 }
 
 async function copy(button) {
-  const text = button.parentElement.querySelector("code").textContent;
+  const place = button.parentElement;
+  const text = [...place.querySelectorAll("code")].map((code) => code.textContent).join("");
   try {
     await navigator.clipboard.writeText(text);
   } catch {
     // A page from the file system may have no clipboard: select the text, so that a key copies it.
-    getSelection().selectAllChildren(button.parentElement.querySelector("code"));
+    for (const folded of place.querySelectorAll("details")) folded.open = true;
+    getSelection().selectAllChildren(place);
     button.textContent = document.execCommand("copy") ? "Copied" : "Selected";
     return;
   }
