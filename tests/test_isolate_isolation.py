@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from fake_torch import write_torch
+from pt2bugs.engine.client import EngineError
 from pt2bugs.envs.environment import Environment, Key
 from pt2bugs.isolate.isolation import Isolation, IsolationError, Isolator
 from pt2bugs.isolate.trials import Check, Release
@@ -74,6 +75,7 @@ def ask(tmp_path: Path) -> Iterator[Ask]:
         builds: tuple[str, str] = ("", ""),
         device: str = "cpu",
         say: Callable[[str], None] = lambda _: None,
+        faults: Mapping[str, str] | None = None,
         **files: str,
     ) -> Isolation:
         sides = []
@@ -82,7 +84,9 @@ def ask(tmp_path: Path) -> Iterator[Ask]:
             venv.create(path, symlinks=True)
             packages = path / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
             further: Mapping[str, str] = files if version == "2.91.0" else {}
-            write_torch(packages, f"{version}{build}", files={"lowering.py": text, **(both or {}), **further})
+            write_torch(
+                packages, f"{version}{build}", faults or {}, files={"lowering.py": text, **(both or {}), **further}
+            )
             sides.append(Release(Environment(Key(version, "3"), path), tmp_path / "copies"))
         releases.extend(sides)
         path = tmp_path / "check.py"
@@ -224,6 +228,30 @@ def test_what_is_new_comes_along(ask: Ask) -> None:
     helper = "def highest(row):\n    return -99 if row < 0 else row\n\n\ndef clamp(row):\n    return highest(row)"
     result = ask(new(("def clamp(row):\n    return row", helper)))
     assert (sorted(names(result)), result.evidence) == (["clamp", "highest"], "proved")
+
+
+def test_what_only_the_good_release_executes_is_a_candidate(ask: Ask) -> None:
+    helper = "def highest(row):\n    return -99 if row < 0 else row\n\n\ndef clamp(row):\n    return highest(row)"
+    told: list[str] = []
+    ask(new(("def clamp(row):\n    return row", helper)), say=told.append)
+    assert "1 changed files, 3 changed functions ran, 3 of them for this check" in told
+
+
+def test_no_set_is_tried_twice(ask: Ask) -> None:
+    told: list[str] = []
+    ask(
+        new(("CALLS.append(decoy(row))", "CALLS.append(decoy(row) + 0)"), ('{"lowest": -9}', '{"lowest": 0}')),
+        say=told.append,
+    )
+    in_memory = [line.partition(",")[2] for line in told if ", in memory: lowering.py" in line]
+    assert len(in_memory) == len(set(in_memory)) > 0
+
+
+def test_a_release_whose_canary_fails_is_broken(ask: Ask) -> None:
+    """It says nothing of the check."""
+    fixed = new(("def clamp(row):\n    return row", "def clamp(row):\n    return row if row > 0 else -99"))
+    with pytest.raises(EngineError, match="canary"):
+        ask(fixed, faults={"program": "raise"})
 
 
 def test_a_fix_that_breaks_the_graph_is_refused(ask: Ask) -> None:

@@ -27,6 +27,7 @@ from pt2bugs.files import FileError, write_text
 LOCK_S = 2.0
 """For other processes to have written the file. What is not kept then is found out again by the next run."""
 
+MEMORY = "memory.json"
 _MAX_BYTES = 4 << 20
 _ABANDONED_S = 7 * 24 * 3600
 """Seconds after which a temporary folder counts as abandoned."""
@@ -59,7 +60,7 @@ class WarmCache:
 
     def __init__(self, folder: Path, warn: Callable[[str], None] = lambda _: None) -> None:
         self.folder = folder
-        self._file = folder / "memory.json"
+        self._file = folder / MEMORY
         self._warn = warn
         self.stored = self._read()
 

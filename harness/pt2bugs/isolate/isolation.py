@@ -176,6 +176,7 @@ class Isolator:
         self._began = time.monotonic()
         self._budget_s, self._deadline = budget_s, self._began + budget_s
         self._unswappable: set[Unit] = set()
+        self._swapped: dict[frozenset[tuple[Unit, frozenset[int] | None]], Run] = {}
         self._files: frozenset[str] = frozenset()
         self._by_text = False
         self._hopeless: set[Unit] = set(wheels.beyond_binary)
@@ -359,8 +360,13 @@ class Isolator:
             return Answer.OTHER
         if not swaps:
             return Answer.OTHER
+        # Files and what runs for this check alone are asked for again among all that ran.
+        key = frozenset(chosen.items())
+        if key in self._swapped:
+            self._last, self._applied = self._swapped[key], frozenset(chosen)
+            return self.judge.answer(self._last)
         self.result.trials += 1
-        run = self.bad.run(self.check, swap=swaps)
+        run = self._swapped[key] = self.bad.run(self.check, swap=swaps)
         left = {unit for unit, line in lines.items() if (unit.file, line) in run.unswapped}
         self._unswappable |= left
         self._last, self._applied = run, frozenset(chosen)

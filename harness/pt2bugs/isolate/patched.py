@@ -16,6 +16,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from pt2bugs.engine.folders import remove_tree
+from pt2bugs.engine.warm_cache import MEMORY
 from pt2bugs.errors import InputError
 
 MAX_COPIES = 64
@@ -74,6 +75,17 @@ class PatchedTorch:
             self._patched = set(texts)
         except OSError as error:
             raise CopyError(f"{self.root}: {error.strerror or error}") from None
+
+    def remember(self, memory: Path) -> None:
+        """Let the copy know what the release has learnt about this machine.
+
+        Args:
+            memory: the folder of the release's `WarmCache`; the copy's has the same name.
+        """
+        file = self.home / "warm" / memory.name / MEMORY
+        if not file.exists() and (memory / MEMORY).exists():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(memory / MEMORY, file)
 
     def _replace(self, file: str) -> None:
         """Take a file away together with its bytecode: what is written next is an inode of its own."""

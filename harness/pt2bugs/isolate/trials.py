@@ -6,8 +6,8 @@ import ast
 import contextlib
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from pt2bugs.envs.environment import Environment
 from pt2bugs.isolate.patched import PatchedTorch, patched_torch
 from pt2bugs.isolate.search import Answer
 from pt2bugs.isolate.units import PatchError, Selection, Unit, Wheels
-from pt2bugs.run.measurement import observe_exit
+from pt2bugs.run.measurement import MeasureOptions, Measuring, observe_exit
 
 TRACE_FACTOR = 5
 """How much longer a check may take while its calls are traced."""
@@ -95,7 +95,7 @@ class Release:
         self.environment, self._copies, self.threads = environment, copies, threads
         self._stack = contextlib.ExitStack()
         self._copy: PatchedTorch | None = None
-        self._engine: Engine | None = None
+        self._measuring: Measuring | None = None
         self._worker: Worker | None = None
         self.scratch = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="pt2bugs-isolate-")))
 
@@ -125,21 +125,30 @@ class Release:
         Raises:
             EngineError: the environment is broken.
         """
-        if self._engine is None:
-            self._engine = Engine(
-                EngineSettings(
-                    python=self.environment.python,
-                    threads=self.threads,
-                    targets=((check.device, check.backend),),
-                    keeps_python_path=False,
-                )
-            )
-            self._stack.callback(self._engine.close)
-            self._worker = self._engine.open()
+        measuring, worker = self._opened(check)
+        unfit = measuring.provide(check.device, check.backend, worker)
+        if unfit is not None:
+            raise EngineError(unfit.message)
+        write = {self.scratch, trace.parent} if trace else [self.scratch]
+        return _run(worker, measuring.engine, check, swap=list(swap), trace=trace, write=write)
+
+    def _opened(self, check: Check) -> tuple[Measuring, Worker]:
+        if self._measuring is None or self._worker is None:
+            engine = Engine(self._settings(check))
+            self._stack.callback(engine.close)
+            engine.start()
+            self._measuring = Measuring(engine, MeasureOptions(run_id="", threads=self.threads))
+            self._worker = engine.open()
             self._stack.callback(self._worker.close)
-        if self._worker is None:
-            raise EngineError("the release was closed")
-        return _run(self._worker, self._engine, check, swap=list(swap), trace=trace, write=[self.scratch])
+        return self._measuring, self._worker
+
+    def _settings(self, check: Check) -> EngineSettings:
+        return EngineSettings(
+            python=self.environment.python,
+            threads=self.threads,
+            targets=((check.device, check.backend),),
+            keeps_python_path=False,
+        )
 
     @contextlib.contextmanager
     def patched(self, texts: Mapping[str, str], check: Check) -> Iterator[PatchedRelease]:
@@ -158,14 +167,9 @@ class Release:
                 patched_torch(self.environment.torch, home, self.environment.key.folder)
             )
         self._copy.patch(texts)
-        settings = EngineSettings(
-            python=self.environment.python,
-            threads=self.threads,
-            targets=((check.device, check.backend),),
-            keeps_python_path=False,
-            paths=(self._copy.path,),
-            env={"PT2BUGS_HOME": str(self._copy.home)},
-        )
+        if self._measuring is not None:
+            self._copy.remember(Path(self._measuring.facts.memory))
+        settings = replace(self._settings(check), paths=(self._copy.path,), env={"PT2BUGS_HOME": str(self._copy.home)})
         with contextlib.closing(Engine(settings)) as engine, contextlib.closing(PatchedRelease(engine)) as patched:
             yield patched
 
@@ -227,7 +231,7 @@ def _run(
     *,
     swap: list[Mapping[str, Any]],
     trace: Path | None,
-    write: Sequence[Path],
+    write: Iterable[Path],
 ) -> Run:
     timeout_s = check.timeout_s * (TRACE_FACTOR if trace else 1)
     request: Any = {

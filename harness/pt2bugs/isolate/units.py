@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import builtins
 import difflib
+import gc
 import re
 import symtable
 from collections import Counter
@@ -193,22 +194,21 @@ def _import_texts(node: ast.stmt) -> Iterator[str]:
             yield ast.unparse(ast.ImportFrom(module=node.module, names=[alias], level=node.level))
 
 
-def _code(node: ast.AST) -> str:
-    """Return the node as text, without places and docstrings."""
-    docstrings = {
-        id(inner.body[0])
-        for inner in ast.walk(node)
-        if isinstance(inner, (*FUNCTIONS, ast.ClassDef)) and ast.get_docstring(inner, clean=False) is not None
-    }
+def _same_code(old: object, new: object) -> bool:
+    """Return whether two nodes are the same but for places, docstrings and comments."""
+    if isinstance(old, ast.AST):
+        names = old._fields
+        return type(old) is type(new) and all(_same_code(_field(old, name), _field(new, name)) for name in names)
+    if isinstance(old, list) and isinstance(new, list):
+        return len(old) == len(new) and all(map(_same_code, old, new))
+    return repr(old) == repr(new)
 
-    def dump(value: object) -> str:
-        if isinstance(value, ast.AST):
-            return f"{type(value).__name__}({', '.join(dump(getattr(value, name, None)) for name in value._fields)})"
-        if isinstance(value, list):
-            return f"[{', '.join(dump(element) for element in value if id(element) not in docstrings)}]"
-        return repr(value)
 
-    return dump(node)
+def _field(node: ast.AST, name: str) -> object:
+    value = getattr(node, name, None)
+    if name == "body" and isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+        return node.body[ast.get_docstring(node, clean=False) is not None :]
+    return value
 
 
 def _head(node: ast.ClassDef) -> str:
@@ -248,7 +248,7 @@ class FilePair:
                 if _head(before.node) != _head(item.node):
                     yield self._unit(item, "changed")
                 yield from self._compare(before.children, item.children)
-            elif _code(before.node) != _code(item.node):
+            elif not _same_code(before.node, item.node):
                 yield self._unit(item, "changed")
         for item in left.values():
             yield self._unit(item, "removed")
@@ -497,10 +497,15 @@ class Wheels:
         before, after = old.read_text(encoding="utf-8"), new.read_text(encoding="utf-8")
         if before == after:
             return None
+        # Trees of millions of nodes stay: a garbage collection would go through all of them, again and again.
+        gc.disable()
         try:
             return FilePair(file, SourceFile(before), SourceFile(after))
         except PatchError:
             return None
+        finally:
+            gc.freeze()
+            gc.enable()
 
     def units(self, file: str) -> tuple[Unit, ...]:
         """Return the units of a file.

@@ -157,11 +157,8 @@ class Measuring:
         setup = self.options.setups.get(cell.backend)
         if why := unclaimed(cell, setup.not_claimed if setup else ()):
             return Observation(Outcome.SKIP, message=why), ""
-        canary = self._canary(cell.device, cell.backend, worker)
-        if canary.outcome is not Outcome.PASS:
-            return Observation(canary.outcome, message=canary.message), ""
-        if canary.needs is not None:
-            worker.provide(f"{cell.device} {cell.backend}", canary.needs)
+        if (unfit := self.provide(cell.device, cell.backend, worker)) is not None:
+            return unfit, ""
         timeout_s = min(case.timeout, self.options.timeout_cap_s)
         memory = case.memory if cell.device == "cpu" else None
         try:
@@ -169,6 +166,24 @@ class Measuring:
         except EngineError as error:
             return Observation(Outcome.ERROR, message=str(error)), ""
         return observe_exit(ended, timeout_s, case.memory)
+
+    def provide(self, device: str, backend: str, worker: Worker) -> Observation | None:
+        """Have the cells of a worker find imported what a compile needs, as the canary of that target showed it.
+
+        Args:
+            device: of the cells.
+            backend: of the cells.
+            worker: of the engine, which runs.
+
+        Returns:
+            None, or what is to be said of every cell there: the device is absent, or the canary failed.
+        """
+        canary = self._canary(device, backend, worker)
+        if canary.outcome is not Outcome.PASS:
+            return Observation(canary.outcome, message=canary.message)
+        if canary.needs is not None:
+            worker.provide(f"{device} {backend}", canary.needs)
+        return None
 
     def _start(self) -> None:
         """Start the engine, if it does not run.
