@@ -127,7 +127,8 @@ class Release:
         """
         measuring, worker = self._opened(check)
         unfit = measuring.provide(check.device, check.backend, worker)
-        if unfit is not None:
+        # Of a device that is absent the check itself speaks.
+        if unfit is not None and unfit.outcome is Outcome.ERROR:
             raise EngineError(unfit.message)
         write = {self.scratch, trace.parent} if trace else [self.scratch]
         return _run(worker, measuring.engine, check, swap=list(swap), trace=trace, write=write)
