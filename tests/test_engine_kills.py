@@ -41,7 +41,9 @@ class Tree:
         suite.case("waits", _WAITS_ONCE.format(what=what), compiles=False)
         self.suite = suite
         self.mark = suite.folder / "mark"
-        self.process = suite.start(SUITE_FOLDER=str(suite.folder), PT2BUGS_WRITE=str(suite.folder), **env)
+        self.process = suite.start(
+            "--jobs", "1", SUITE_FOLDER=str(suite.folder), PT2BUGS_WRITE=str(suite.folder), **env
+        )
         wait_until(self.mark.exists)
         self.pytest = self.process.pid
         (self.guardian,) = children(self.pytest)
@@ -80,7 +82,9 @@ class TestKilledFromOutside:
         done = tree.ends()
         assert done.outcomes() == {"waits::test_a": "pass"}
         wait_until(lambda: not list(suite.temporary.iterdir()), 20)
-        assert suite.run(SUITE_FOLDER=str(suite.folder), PT2BUGS_WRITE=str(suite.folder), **env).status == 0
+        assert (
+            suite.run("--jobs", "1", SUITE_FOLDER=str(suite.folder), PT2BUGS_WRITE=str(suite.folder), **env).status == 0
+        )
 
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
     def test_run_is_stopped(self, suite: Suite, env: dict[str, str], number: signal.Signals) -> None:

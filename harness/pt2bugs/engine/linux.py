@@ -104,6 +104,14 @@ def enter_namespace() -> bool:
     return _unshare_as_user(_CLONE_NEWPID | _CLONE_NEWNS)
 
 
+def has_namespaces() -> bool:
+    """Return whether `enter_namespace` works here. A child tries: what has entered a namespace cannot leave it."""
+    pid = os.fork()
+    if pid == 0:
+        os._exit(not enter_namespace())
+    return os.waitpid(pid, 0)[1] == 0
+
+
 def leave_network() -> bool:
     """Have this process and its children reach no network but a loopback of their own.
 

@@ -27,6 +27,7 @@ from pt2bugs.engine import warmup
 from pt2bugs.engine.backend import BackendSetup
 from pt2bugs.engine.client import Engine, EngineError, Worker
 from pt2bugs.engine.environment import EnvironmentFacts
+from pt2bugs.engine.linux import has_namespaces
 from pt2bugs.engine.messages import CanaryReport, CanaryRequest, CheckRequest, Needs, Setup
 from pt2bugs.engine.normalize import Normalizer
 from pt2bugs.engine.protocol import (
@@ -461,7 +462,9 @@ def new_run_id() -> str:
 def default_jobs(threads: int = 1) -> int:
     """Return the number of cells to run at once: one for each core, fewer where a cell has several threads.
 
+    It is one without namespaces, where a cell can end the processes of another.
+
     Args:
         threads: of torch in each cell.
     """
-    return max(1, len(os.sched_getaffinity(0)) // threads)
+    return max(1, len(os.sched_getaffinity(0)) // threads) if has_namespaces() else 1
