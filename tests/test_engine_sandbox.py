@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from pt2bugs.engine.protocol import MAX_OUTPUT_MIB
 from pt2bugs.engine.sandbox import beside, environment_folders, probe
 from suite import Done, Suite
 
@@ -99,6 +100,19 @@ ATTACKS = {
             with pytest.raises(OSError): os.rename(path, "/tmp/elsewhere")
             with pytest.raises(OSError): os.chmod(path, 0)
         """,
+    "puts_a_link_in_place_of_its_folder": """
+        import time
+        cell = os.path.dirname(os.getcwd())
+        os.rename(cell, cell + "-moved")
+        os.symlink("{folder}/victim", cell)
+        print("its own words", flush=True)
+        time.sleep(0.5)
+        """,
+    "signals_the_supervisor": """
+        import signal
+        for number in set(signal.valid_signals()) - {signal.SIGKILL}:
+            os.kill(1, number)
+        """,
     "is_allowed_the_network": 'socket.create_connection(("127.0.0.1", {port}), 1).close()',
     "works_as_before": "assert os.path.exists(__file__) and os.access(os.getcwd(), os.W_OK)",
 }
@@ -118,6 +132,11 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacked]:
     suite = Suite(folder)
     (suite.home / "secret").write_text("x")
     (folder / "kept").write_text("kept")
+    (folder / "victim").mkdir()
+    with (folder / "victim" / "output").open("w") as victim:
+        # More than a supervisor keeps of what a cell prints.
+        victim.write("secret" * 1000)
+        victim.truncate((MAX_OUTPUT_MIB + 1) << 20)
     with (
         socket.create_server(("127.0.0.1", 0)) as service,
         socket.socket(socket.AF_UNIX) as named,
@@ -147,9 +166,16 @@ def test_an_attack_ends_in_the_sandbox(number: int, name: str, attacked: Attacke
 
 def test_nothing_outside_has_changed(attacked: Attacked) -> None:
     assert (attacked.suite.folder / "kept").read_text() == "kept"
+    assert (attacked.suite.folder / "victim" / "output").stat().st_size == (MAX_OUTPUT_MIB + 1) << 20
+    assert {path.name for path in (attacked.suite.folder / "victim").iterdir()} == {"output"}
     assert not list(attacked.suite.home.glob("cache/warm/*/left"))
     assert not Path("/tmp/left").exists()
     assert list(attacked.suite.temporary.iterdir()) == []
+
+
+def test_what_a_cell_printed_is_its_own(attacked: Attacked) -> None:
+    (record,) = [record for record in attacked.done.records if "link_in_place" in record["case"]]
+    assert record["output_tail"] == "its own words\n"
 
 
 def test_what_a_cell_writes_is_bounded(tmp_path: Path) -> None:

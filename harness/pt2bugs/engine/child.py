@@ -48,13 +48,13 @@ def prepare_cells() -> None:
 
 
 def become_cell(
-    folder: str, output: str, limits: Limits, data_bytes: int, needed: Sequence[str] = (), *, namespace: bool
+    folder: str, output: int, limits: Limits, data_bytes: int, needed: Sequence[str] = (), *, namespace: bool
 ) -> None:
     """Give this process a session, an output file and limits of its own.
 
     Args:
         folder: of the cell; it works in `work` there.
-        output: the file that takes what it prints.
+        output: the descriptor of the file that takes what it prints; it is closed.
         limits: of which the memory is set here.
         data_bytes: what the process holds already.
         needed: files that it must be able to read.
@@ -72,10 +72,9 @@ def become_cell(
         _write("/proc/self/oom_score_adj", b"1000")
     except OSError:
         pass
-    file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    os.dup2(file, 1)
-    os.dup2(file, 2)
-    os.close(file)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.close(output)
     os.chdir(f"{folder}/work")
     tempfile.tempdir = None
     sys.dont_write_bytecode = True

@@ -334,7 +334,9 @@ class Engine:
             status = self._process.wait(EXIT_S if self._has_hung_up() else 0)
         except subprocess.TimeoutExpired:
             return "the process that imports torch does not answer"
-        output = tail_of(f"{self._folder.path}/zygote.log").strip()
+        output = ""
+        with contextlib.suppress(OSError), (self._folder.path / "zygote.log").open("rb") as log:
+            output = tail_of(log.fileno()).strip()
         if status != 0:
             ending = f"it died by {signal.Signals(-status).name}" if status < 0 else f"it left with status {status}"
             output = f"{output}\n{ending}".strip()

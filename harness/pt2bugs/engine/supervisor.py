@@ -9,7 +9,6 @@ import secrets
 import select
 import signal
 import socket
-import stat
 import sys
 import time
 import traceback
@@ -72,7 +71,7 @@ class Supervisor:
         self._grace_s, self._start_s, self._exit_s = grace["grace_s"], grace["start_s"], grace["exit_s"]
         self._folder = CellFolder(sandbox.cells if sandbox else folder, name)
         self._data_bytes = linux.data_bytes()
-        self._pipe: tuple[int, ReportPipe] | None = None
+        self._prepared: tuple[int, ReportPipe, int] | None = None
 
     def serve(self) -> None:
         """Answer requests until the client is gone."""
@@ -96,26 +95,29 @@ class Supervisor:
                         self._sandbox.renew()
                     self._prepare()
 
-    def _prepare(self) -> tuple[int, ReportPipe]:
-        """Return the folder of the next cell, and its pipe: where it is read, and the cell's side.
+    def _prepare(self) -> tuple[int, ReportPipe, int]:
+        """Make the folder of the next cell. Return its pipe, where it is read and the cell's side, and its output.
+
+        The output is read by this descriptor: a cell may put a link to a folder of the user in place of its own.
 
         Raises:
             OSError: one of them cannot be made.
         """
         self._folder.make()
-        if self._pipe is None:
+        if self._prepared is None:
+            output = os.open(self._folder.output, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
             reader, writer = os.pipe()
-            self._pipe = (reader, ReportPipe(writer, secrets.token_hex(8)))
-        return self._pipe
+            self._prepared = (reader, ReportPipe(writer, secrets.token_hex(8)), output)
+        return self._prepared
 
     def _run(self, request: dict[str, Any], limits: Limits) -> ChildExit:
         began = time.monotonic()
         try:
-            reader, pipe = self._prepare()
+            reader, pipe, output = self._prepare()
             view = self._view(request)
         except OSError as error:
             return ChildExit(stopped=StopReason.SETUP, detail=str(error))
-        self._pipe = None
+        self._prepared = None
         writer = pipe.fd
         request = {**request, "code": _code_of(request.get("path", ""))}
         body = body_of(request["kind"])
@@ -126,8 +128,8 @@ class Supervisor:
         try:
             pid = os.fork()
         except OSError as error:
-            os.close(reader)
-            os.close(writer)
+            for descriptor in (reader, writer, output):
+                os.close(descriptor)
             return ChildExit(stopped=StopReason.SETUP, detail=str(error))
         if pid == 0:
             status, exit_now = 71, os._exit
@@ -139,7 +141,7 @@ class Supervisor:
                 try:
                     view.enter()
                     become_cell(
-                        self._folder.path, self._folder.output, limits, self._data_bytes, needed,
+                        self._folder.path, output, limits, self._data_bytes, needed,
                         namespace=self._descendants.namespace,
                     )  # fmt: skip
                 except OSError as error:
@@ -154,16 +156,16 @@ class Supervisor:
             finally:
                 exit_child(status, exit_now)
         os.close(writer)
-        output = self._folder.output
         try:
             ended = self._watch(pid, ReportReader(reader, pipe.nonce), limits, began, output)
             if not self._descendants.kill_all():
                 ended.detail = "a process of this cell could not be ended"
+            ended.output_tail += tail_of(output)
         finally:
             os.close(reader)
+            os.close(output)
         if "setup" in ended.frames:
             ended.stopped, ended.detail = StopReason.SETUP, str(ended.frames["setup"])
-        ended.output_tail += tail_of(output)
         return ended
 
     def _view(self, request: Mapping[str, Any]) -> View:
@@ -182,7 +184,7 @@ class Supervisor:
             [*own, *request.get("read", ())], request.get("write", ()), network=request.get("network", False)
         )
 
-    def _watch(self, pid: int, report: ReportReader, limits: Limits, began: float, output: str) -> ChildExit:
+    def _watch(self, pid: int, report: ReportReader, limits: Limits, began: float, output: int) -> ChildExit:
         """Watch one child to its end; kill it when it is over a limit."""
         watched: list[Any] = [report.fd]
         pidfd = linux.open_pidfd(pid)
@@ -278,32 +280,25 @@ def _messages(lines: Any) -> Iterator[ToSupervisor]:
         yield json.loads(line)
 
 
-def _shorten(output: str) -> str:
+def _shorten(output: int) -> str:
     """Empty a file that has grown too long, and return its end."""
     with contextlib.suppress(OSError):
-        # A check may have put a link to another file there.
-        status = os.lstat(output)
-        if status.st_size > MAX_OUTPUT_MIB << 20 and stat.S_ISREG(status.st_mode):
+        if os.fstat(output).st_size > MAX_OUTPUT_MIB << 20:
             tail = tail_of(output)
-            os.truncate(output, 0)
+            os.ftruncate(output, 0)
             return tail
     return ""
 
 
-def tail_of(path: str) -> str:
-    """Return the end of a file as text; empty if it cannot be read. Only regular files are.
+def tail_of(output: int) -> str:
+    """Return the end of a file as text.
 
     Args:
-        path: of the file.
+        output: the descriptor of a regular file.
+
+    Raises:
+        OSError: it cannot be read.
     """
-    try:
-        if os.lstat(path).st_size == 0:
-            return ""
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-        with os.fdopen(fd, "rb") as file:
-            file.seek(0, os.SEEK_END)
-            file.seek(max(0, file.tell() - _TAIL_BYTES))
-            # A process may still be writing, and the end of the file never come: read no more than that.
-            return file.read(_TAIL_BYTES).decode("utf-8", errors="backslashreplace")
-    except (OSError, ValueError):
-        return ""
+    # A process may still be writing, and the end of the file never come: read no more than that.
+    start = max(0, os.fstat(output).st_size - _TAIL_BYTES)
+    return os.pread(output, _TAIL_BYTES, start).decode("utf-8", errors="backslashreplace")
