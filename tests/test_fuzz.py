@@ -16,6 +16,9 @@ FINDS: dict[str, tuple[str, Any]] = {
     # A tree of 1,500 levels, and a number of 9,000 digits: Python reads them, and cannot write them.
     "a long sum": ("triage", (0, [(0, 0, "1" + "+1" * 1500)], "", "")),
     "a long number": ("triage", (0, [(0, 0, "0x" + "f" * 9000)], "", "")),
+    "a name that is global too late": ("triage", (0, [(0, 0, "x = 1\nglobal x\n")], "", "")),
+    "a module with a long name": ("triage", (0, [(0, 0, f"import {'f' * 300}\n")], "", "")),
+    "a byte order mark": ("header", (0, [(0, 0, "\ufeff")], [])),
     # Patterns that did not find the message that they were made of.
     "a message of blanks": ("triage", (0, [], "\n\n", "RuntimeError")),
     "a backslash before a number": ("triage", (0, [], "\\1e999", "RuntimeError")),

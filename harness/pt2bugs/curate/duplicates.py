@@ -90,7 +90,7 @@ def nearest(program: str, component: str, symptom: str, corpus: Sequence[Case], 
         corpus: all cases.
         count: of the cases to return.
     """
-    called = {case.id: set(operators(case.path.read_text(encoding="utf-8"))) for case in corpus}
+    called = {case.id: set(operators(case.path.read_text(encoding="utf-8-sig"))) for case in corpus}
     callers = Counter(operator for names in called.values() for operator in names)
     own = set(operators(program))
 

@@ -123,7 +123,7 @@ def check_filled(case: Case) -> Finding:
     Args:
         case: the case.
     """
-    placeholders = placeholders_in(case.path.read_text(encoding="utf-8"))
+    placeholders = placeholders_in(case.path.read_text(encoding="utf-8-sig"))
     return Finding(
         "filled", not placeholders, "; ".join(f"{case.path}:{line.line}: {line.text}" for line in placeholders)
     )
@@ -141,7 +141,7 @@ def check_imports(case: Case) -> Finding:
     allowed = ALLOWED_IMPORTS | ({"numpy"} if "numpy" in case.labels else set())
     allowed |= {"triton"} if "cpu" not in case.devices else set()
     modules = set()
-    for node in ast.walk(ast.parse(case.path.read_text(encoding="utf-8"))):
+    for node in ast.walk(ast.parse(case.path.read_text(encoding="utf-8-sig"))):
         if isinstance(node, ast.Import):
             modules |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -157,7 +157,7 @@ def check_size(case: Case) -> Finding:
     Args:
         case: the case.
     """
-    count = lines_of_code(case.path.read_text(encoding="utf-8"))
+    count = lines_of_code(case.path.read_text(encoding="utf-8-sig"))
     return Finding("size", count < MAX_LINES, f"{count} lines of code")
 
 
@@ -174,7 +174,7 @@ def fingerprint(case: Case) -> str:
 @lru_cache(maxsize=4096)
 def _names_used(path: Path, _: str) -> list[str]:
     """Return what a program calls and reads, sorted; the second argument tells versions of the file apart."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = ast.parse(path.read_text(encoding="utf-8-sig"))
     nodes = (node for node in ast.walk(tree) if isinstance(node, (ast.Call, ast.Attribute)))
     return sorted(node.attr if isinstance(node, ast.Attribute) else type(node.func).__name__ for node in nodes)
 
@@ -216,7 +216,7 @@ def main_cells(case: Case) -> list[tuple[str, str, str]]:
     return [
         (check.name, arguments.get("device", case.devices[0]), arguments.get("backend", case.backends[0]))
         for check in case.checks
-        for arguments in calls_of_main(case.path.read_text(encoding="utf-8"), check)
+        for arguments in calls_of_main(case.path.read_text(encoding="utf-8-sig"), check)
     ]
 
 
@@ -331,7 +331,7 @@ def check_graphs(case: Case, records: Sequence[Record]) -> Finding:
         if (before["outcome"], after["outcome"]) == (Outcome.WRONG, Outcome.PASS)
         and (_is_more(before["graphs"], after["graphs"]) or _is_more(before.get("breaks"), after.get("breaks")))
     ]
-    if not turned or _SAYS_WHY.search(case.path.read_text(encoding="utf-8")):
+    if not turned or _SAYS_WHY.search(case.path.read_text(encoding="utf-8-sig")):
         return Finding("graphs", True)
     return Finding("graphs", False, f"passes with more graphs than it failed with: {turned[0]}; say why it is fixed")
 

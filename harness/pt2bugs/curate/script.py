@@ -110,6 +110,8 @@ def parse_program(source: str, name: str) -> ast.Module:
             warnings.simplefilter("ignore")
             tree = ast.parse(source)
             ast.unparse(tree)
+            # Sees names that are global too late, as the compiler does.
+            symtable.symtable(source, name, "exec")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
         raise InputError(f"{name}{line}: is not Python: {getattr(error, 'msg', error)}") from None

@@ -181,7 +181,7 @@ def _named(bug: Bug) -> str:
 
 def _program(case: Case) -> tuple[list[str], list[tuple[str, int, int]]]:
     """Return the lines of the file, and of each function its name, first and last line."""
-    text = case.path.read_text(encoding="utf-8")
+    text = case.path.read_text(encoding="utf-8-sig")
     functions = [
         (node.name, node.lineno, node.end_lineno or node.lineno)
         for node in ast.walk(ast.parse(text))

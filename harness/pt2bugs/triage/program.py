@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -150,7 +151,8 @@ def _inline(tree: ast.Module, folder: Path, modules: dict[str, ast.Module], abov
 
 def _module_file(folder: Path, name: str) -> Path | None:
     path = folder.joinpath(*name.split(".")).with_suffix(".py") if name else folder
-    return path if path.is_file() else None
+    # Unlike `Path.is_file` it answers for a name of any length.
+    return path if os.path.isfile(path) else None  # noqa: PTH113
 
 
 class _Unqualified(ast.NodeTransformer):
