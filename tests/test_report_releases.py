@@ -25,6 +25,7 @@ def test_the_newest_python_shows_and_the_others_are_told(tmp_path: Path) -> None
     assert main(["report", "-o", str(tmp_path / "site"), *folder_options(tmp_path)]) == 0
     page = html5lib.parse((tmp_path / "site" / "case" / "pytorch_1.html").read_text(), namespaceHTMLElements=False)
     cells = [" ".join(text_of(element.find("summary")).split()) for element in page.iter("details")]
+    assert cells.pop(0) == "Its header", "the fold of the program's header comes before the history"
     assert cells[0].endswith("torch 2.9.1: xpass (pass)")
     assert cells[1].endswith("torch 2.9.1, Python 3.11.7: fail (crash) SIGSEGV died by SIGSEGV")
 
@@ -54,6 +55,7 @@ def test_equal_neighbours_are_one_line(tmp_path: Path) -> None:
     assert main(["report", "-o", str(tmp_path / "site"), *folder_options(tmp_path)]) == 0
     page = html5lib.parse((tmp_path / "site" / "case" / "pytorch_1.html").read_text(), namespaceHTMLElements=False)
     heads = [" ".join(text_of(element.find("summary")).split()) for element in page.iter("details")]
+    assert heads.pop(0) == "Its header", "the fold of the program's header comes before the history"
     assert [head.partition(": ")[0] for head in heads] == [
         ". torch 2.10.0 to 2.11.0", "F torch 2.9.1", "w torch 2.7.1 to 2.8.0"
     ]  # fmt: skip
