@@ -53,7 +53,6 @@ def row_of(answer: Mapping[str, Any], seconds: float) -> Row:
         "known": [[match["kind"], match["case"]] for match in answer.get("known", [])],
         "lines": [lines.get("lines_before"), lines.get("lines_after")],
         "seconds": round(seconds),
-        "processor_s": answer.get("processor_s"),
     }
 
 
@@ -82,7 +81,10 @@ def measure(options: argparse.Namespace) -> None:
     ):
         for line in triage.stdout or ():
             now = time.monotonic()
-            file.write(json.dumps(row_of(json.loads(line), now - began)) + "\n")
+            answer = json.loads(line)
+            written = options.folder / Path(answer["program"]).name / "triage.json"
+            processor_s = json.loads(written.read_text())["processor_s"] if written.exists() else None
+            file.write(json.dumps({**row_of(answer, now - began), "processor_s": processor_s}) + "\n")
             file.flush()
             began = now
 

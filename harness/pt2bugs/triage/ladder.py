@@ -244,7 +244,7 @@ class Climber:
         return plain.lines[-1] == innermost
 
     def _first_failing(self) -> str:
-        """Return the first layer that shows the failure; empty if none does.
+        """Return the first layer that shows the failure; empty if none does, or if the budget left one out below it.
 
         If no layer refuses what should be refused, all fail by the same assertion. The result that the program gets
         instead is then the failure, and a layer that gives another result is not to blame.
@@ -255,7 +255,9 @@ class Climber:
         if self._wants_refusal and exact:
             steps[:] = [replace(step, same=False) if step in same and step not in exact else step for step in steps]
             same = exact
-        return same[0].rung if same else ""
+        if not same or any(step.result is None for step in steps[: steps.index(same[0])]):
+            return ""
+        return same[0].rung
 
     @property
     def _wants_refusal(self) -> bool:

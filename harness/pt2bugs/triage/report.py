@@ -78,7 +78,6 @@ class Triage:
     tried: list[Workaround] = field(default_factory=list)
     compilation: Compilation | None = None
     versions: str = ""
-    processor_s: float = 0.0
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -124,7 +123,6 @@ class Triage:
                 "path": shown(self.minimal_path),
             },
             "torch": self.torch,
-            "processor_s": round(self.processor_s, 1),
             "verdict": self.verdict.verdict if self.verdict else None,
             "reason": (self.verdict.reason or None) if self.verdict else None,
             "workarounds": [workaround.as_json() for workaround in self.workarounds],

@@ -303,11 +303,10 @@ class _Examination:
             result.notes += [f"no artifact {reason}" for reason in missing]
 
     def _write(self, source: str) -> None:
-        self.result.processor_s = self.runner.cpu_s
-        write(self.program, source, self.result, self.settings.folder)
+        write(self.program, source, self.result, self.settings.folder, self.runner.cpu_s)
 
 
-def write(program: Program, source: str, result: Triage, folder: Path) -> None:
+def write(program: Program, source: str, result: Triage, folder: Path, cpu_s: float = 0.0) -> None:
     """Write the report as it is now.
 
     Args:
@@ -315,8 +314,9 @@ def write(program: Program, source: str, result: Triage, folder: Path) -> None:
         source: the smallest program so far.
         result: of the steps so far.
         folder: to write to.
+        cpu_s: processor seconds of the runs so far.
     """
     write_text(folder / PROGRAM, redact_source(program.source))
     write_text(folder / REPORT, report(result, source, folder))
-    data = {**result.as_json(folder), "name": result.name, "release": public(result.torch)}
+    data = {**result.as_json(folder), "name": result.name, "release": public(result.torch), "processor_s": round(cpu_s, 1)}
     write_text(folder / RESULT, json.dumps(data, indent=1, ensure_ascii=False) + "\n")
