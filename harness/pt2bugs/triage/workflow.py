@@ -318,5 +318,10 @@ def write(program: Program, source: str, result: Triage, folder: Path, cpu_s: fl
     """
     write_text(folder / PROGRAM, redact_source(program.source))
     write_text(folder / REPORT, report(result, source, folder))
-    data = {**result.as_json(folder), "name": result.name, "release": public(result.torch), "processor_s": round(cpu_s, 1)}
+    data = {
+        **result.as_json(folder),
+        "name": result.name,
+        "release": public(result.torch),
+        "processor_s": round(cpu_s, 1),
+    }
     write_text(folder / RESULT, json.dumps(data, indent=1, ensure_ascii=False) + "\n")
