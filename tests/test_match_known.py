@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,15 @@ from pt2bugs.case.corpus import brought, load_cases
 from pt2bugs.case.patterns import search
 from pt2bugs.match.known import IDENTITY, SIMILAR, STRUCTURE, KnownBugs, Match, _is_in
 from pt2bugs.match.structure import Structure, traits_of
-from pt2bugs.match.wording import any_numbers, any_program, is_mistake, is_ordinary, ordinary_messages, words_of
+from pt2bugs.match.wording import (
+    any_numbers,
+    any_program,
+    is_mistake,
+    is_ordinary,
+    is_ordinary_code,
+    ordinary_messages,
+    words_of,
+)
 from pt2bugs.results.folder import Results
 from pt2bugs.results.journal import journal_files, read_journal
 
@@ -226,6 +235,16 @@ def test_each_ordinary_message_is_earned_by_a_case(kind: str) -> None:
         assert entry["cases"]
         for case in entry["cases"]:
             assert any(search(pattern, entry["says"]) for pattern in patterns[case]), (case, entry["says"])
+
+
+def test_each_ordinary_line_of_code_is_earned_by_a_case() -> None:
+    """Without its pattern the line would be taken for the case's own."""
+    programs = {case.id: case.path.read_text() for case in load_cases([brought("cases")])}
+    for entry in ordinary_messages()["code"]:
+        assert [other for other in ordinary_messages()["code"] if re.search(other["match"], entry["says"])] == [entry]
+        for case in entry["cases"]:
+            assert re.search(rf"^\s*{re.escape(entry['says'])}$", programs[case], re.MULTILINE), entry
+    assert not is_ordinary_code("y = frobnicate(x, left_aligned=True)")
 
 
 def test_a_documented_first_line_is_at_least_similar(known: KnownBugs) -> None:

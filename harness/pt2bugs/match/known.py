@@ -25,7 +25,16 @@ from pt2bugs.case.vocabulary import FAILURES, Outcome
 from pt2bugs.isolate import fixes
 from pt2bugs.match.structure import Structure, traits_of
 from pt2bugs.match.tracebacks import Raised, Traceback, find_tracebacks
-from pt2bugs.match.wording import Weights, Words, any_program, is_mistake, is_ordinary, own_message, words_of
+from pt2bugs.match.wording import (
+    Weights,
+    Words,
+    any_program,
+    is_mistake,
+    is_ordinary,
+    is_ordinary_code,
+    own_message,
+    words_of,
+)
 from pt2bugs.results.folder import Results
 from pt2bugs.results.history import Histories, Life, lives_of
 from pt2bugs.results.journal import Record, Warn, journal_files, read_journal
@@ -55,10 +64,8 @@ _PYTHONS = frozenset({"AttributeError", "IndexError", "KeyError", "TypeError", "
 """Mistakes that no function of torch raises on purpose: there a single frame says where torch is wrong."""
 _QUOTED = re.compile(r'^[ \t]*File "(?P<file>[^"]+)", line \d+.*\n[ \t]+(?P<code>\S.*)$', re.MULTILINE)
 _DEFINED = re.compile(r"\bself\.(\w+) *[-+*/|&]?=(?!=)|\b(?:def|class) (\w+)")
-_ANYBODYS = re.compile(
-    r"assert|torch\.compile|^import |^from |^def |^return \w+\(\w*\)$|\.backward\(|^@|^with |^class "
-)
 _LEAST_CODE = 28
+"""Characters of a line of code that can be that of one program alone."""
 _COMPARED_OUTPUT = 16_000
 """Characters printed before a failure that documented output is searched in."""
 
@@ -642,7 +649,7 @@ class Matcher:
             if stem in self.known.bugs:
                 cases.add(stem)
             code = code.strip()
-            if len(code) >= _LEAST_CODE and not _ANYBODYS.search(code):
+            if len(code) >= _LEAST_CODE and not is_ordinary_code(code):
                 owners = self.known.owners_of(code)
                 if len(owners) == 1:
                     cases.add(owners[0])

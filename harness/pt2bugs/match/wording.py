@@ -1,7 +1,8 @@
 """The words of messages: those that tell one failure from another, and those that anybody's failure has.
 
 `ordinary.toml` has messages that torch or Python raise for a mistake of the user, and messages that many bugs share,
-each with the cases whose documented pattern it fits: such a pattern alone does not make a failure known.
+each with the cases whose documented pattern it fits: such a pattern alone does not make a failure known. It also has
+lines of code that many programs have.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def any_program(pattern: str, names: frozenset[str]) -> str:
 
 @lru_cache(maxsize=1)
 def ordinary_messages() -> dict[str, list[dict[str, Any]]]:
-    """Return the tables of `ordinary.toml`: `mistake` and `shared`, each with `says` and `cases`."""
+    """Return the tables of `ordinary.toml`: `mistake`, `shared` and `code`, each with `says` and `cases`."""
     tables: dict[str, list[dict[str, Any]]] = parse_toml(
         (Path(__file__).parent / "ordinary.toml").read_text(encoding="utf-8")
     )
@@ -98,6 +99,24 @@ def is_ordinary(pattern: str) -> bool:
         pattern: of a header.
     """
     return is_mistake(pattern) or _fits_any(pattern, "shared")
+
+
+def is_ordinary_code(line: str) -> bool:
+    """Return whether a line of code may stand in any program.
+
+    Args:
+        line: without indentation.
+    """
+    return any(re.search(entry["match"], line) for entry in ordinary_messages()["code"])
+
+
+def is_comparison(message: str) -> bool:
+    """Return whether a message is one of torch.testing, which says how two values differ.
+
+    Args:
+        message: of an exception.
+    """
+    return _COMPARISON.search(message) is not None
 
 
 def own_message(message: str) -> str:

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 
 from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.match.wording import is_comparison
 from pt2bugs.triage.identity import Identity
 from pt2bugs.triage.ladder import (
     CROSSREF,
@@ -25,28 +26,6 @@ from pt2bugs.triage.reproduce import Reproduction
 from pt2bugs.triage.runner import RunResult
 from pt2bugs.triage.statements import stated
 
-_GRAPH_BREAK = re.compile(r"\.Unsupported$|\.exc\.UserError$|Graph[Bb]reak")
-"""Exceptions that stand for a graph break; Dynamo raises an UncapturedHigherOrderOpError in any case."""
-_USER_ERROR = re.compile(r"\.exc\.UserError$")
-"""In a program that only exports, where no graph can be broken, it says that an input or a constraint is refused."""
-_RECOMPILATION = re.compile(r"RecompileLimit|RecompileError|CacheLimitExceeded|CacheSizeLimit")
-_TRITON = re.compile(r"^triton\.|[Tt]riton|OutOfResources")
-_BACKEND_FAILURE = re.compile(
-    r"BackendCompilerFailed$|InductorError$|LoweringException$|CppCompileError$|MissingOperator\w+$|CUDACompileError$"
-)
-_COUNTS_COMPILATIONS = re.compile(
-    r"(?i)re-?compil|compiled? \d+ times|compilations?\b|frame_count|cache.?(size|limit)"
-    r"|\bcache.?(hit|miss)|\b(hits?|miss(es)?)\b.*\bcache"
-)
-_COUNTS_GRAPHS = re.compile(r"(?i)\b\d+ (compiled |captured )?graphs?\b")
-_COUNTS_BREAKS = re.compile(r"(?i)graph.?breaks?|op_count|graphs? (?:was|were) captured|fullgraph")
-_MEASURES_MEMORY = re.compile(r"(?i)\balive\b|\bleak|\bmemory\b|refcount|weakref")
-_WANTS_ERROR = re.compile(
-    r"(?i)\baccept(s|ed)?\b|did not raise|not raised|no error|without (an )?error|should (have )?(raise|fail)"
-    r"|be refused|did(n't| not) (raise|fail|refuse)|silently|expected .*(error|exception)|does not raise|unnoticed"
-    r"|not refused"
-)
-_COMPARES_TENSORS = re.compile(r"Tensor-likes are not|Scalars are not|Expected .* but got|The values for attribute")
 _OPERATOR = re.compile(r"\b((?:torch\.ops\.)?(?:aten|prims|prim|inductor|quantized)(?:\.|::)\w+(?:\.\w+)?)\b")
 _MISMATCH = re.compile(r"output of (?P<operator>\S+) on .*mismatched tensor metadata[^:]*: (?P<what>.*)")
 """The message of torch's CrossRefFakeMode; `statements.toml` has the differences that do not count."""
@@ -187,17 +166,17 @@ def symptom_of(program: Program, identity: Identity, result: RunResult, ladder: 
     if outcome is Outcome.RAISE and not (not identity.frame and raises(program.source, identity.line)):
         return _symptom_of_exception(identity, result, ladder)
     text = f"{identity.message}\n{_statement(program, result.lines)}"
-    if not _COMPARES_TENSORS.search(identity.message):
-        if _COUNTS_COMPILATIONS.search(text) and (result.recompiles or result.graphs > 1):
+    if not is_comparison(identity.message):
+        if stated("counted-compilations", text) and (result.recompiles or result.graphs > 1):
             return "recompilation", "the program counts compilations, and Dynamo compiled again"
-        if _COUNTS_GRAPHS.search(text) and result.recompiles:
+        if stated("counted-graphs", text) and result.recompiles:
             return "recompilation", "the program counts graphs, and Dynamo compiled again"
-        if _MEASURES_MEMORY.search(text):
+        if stated("memory", text):
             return "memory", "the assertion that fails is about memory"
-        if (_COUNTS_BREAKS.search(text) or _COUNTS_GRAPHS.search(text)) and result.breaks:
+        if (stated("counted-breaks", text) or stated("counted-graphs", text)) and result.breaks:
             return "graph-break", "the program counts graphs, and Dynamo broke one"
         handled = (step := ladder.step("none")) is not None and step.result is not None and bool(step.result.handled)
-        if handled and _WANTS_ERROR.search(text):
+        if handled and stated("wanted-error", text):
             return "missing-error", "without the compiler an exception is raised there, with it none is"
         if expects_exception(program.source, identity.line):
             none = ladder.step("none")
@@ -210,15 +189,15 @@ def symptom_of(program: Program, identity: Identity, result: RunResult, ladder: 
 def _symptom_of_exception(identity: Identity, result: RunResult, ladder: Ladder) -> tuple[str, str]:
     kind, frames = identity.error_type, f"{identity.frame}\n{result.observation.all_frames}"
     exports_only = "export" in result.entered and "compile" not in result.entered
-    breaks = _GRAPH_BREAK.search(kind) and not (exports_only and _USER_ERROR.search(kind))
+    breaks = stated("graph-break-type", kind) or (not exports_only and stated("user-error-type", kind))
     if breaks and not ladder.heals("eager"):
         return "graph-break", f"{kind}: Dynamo cannot capture it"
-    if _RECOMPILATION.search(kind):
+    if stated("recompilation-type", kind):
         return "recompilation", f"{kind}: a limit of recompilations"
     inner = identity.message.partition("raised:")[2].strip().partition(":")[0] if "raised:" in identity.message else ""
-    if _TRITON.search(kind) or _TRITON.search(inner) or "/triton/" in frames:
+    if stated("triton-type", kind) or stated("triton-type", inner) or "/triton/" in frames:
         return "triton", "the exception is Triton's"
-    if _BACKEND_FAILURE.search(kind):
+    if stated("backend-failure-type", kind):
         return "backend-failure", f"{kind}: the backend raised while it compiled"
     if is_own_backend(ladder.first_failing):
         return "backend-failure", f"{kind} is raised with the backend {ladder.first_failing} alone"

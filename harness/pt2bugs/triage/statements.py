@@ -1,4 +1,4 @@
-"""Sentences that torch states on purpose, each with its source: `statements.toml`."""
+"""Sentences of torch and of programs that decide a step of a triage, each with its source: `statements.toml`."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def statements() -> dict[str, list[dict[str, str]]]:
     return kinds
 
 
-def stated(kind: str, message: str) -> str:
-    """Return the source of the first statement that a message has; empty if it has none.
+def stated(kind: str, text: str) -> str:
+    """Return the source of the first statement that a text has; empty if it has none.
 
     Args:
-        kind: of the statement: ``refused``, ``limitation`` or ``mismatch``.
-        message: of an exception.
+        kind: of the statement, such as ``refused``: a table of `statements.toml`.
+        text: a message of an exception, its type, or an assertion.
     """
-    return next((entry["source"] for entry in statements()[kind] if re.search(entry["match"], message)), "")
+    return next((entry["source"] for entry in statements()[kind] if re.search(entry["match"], text)), "")
