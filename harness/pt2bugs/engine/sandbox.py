@@ -29,8 +29,6 @@ READ_VARIABLE, WRITE_VARIABLE = "PT2BUGS_READ", "PT2BUGS_WRITE"
 """Name what cells may read or write beside, as PATH names folders: a licence, the cache of a backend."""
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/sys", "/nix", "/gnu")
-_RUN = ("/run/current-system", "/run/opengl-driver")
-"""Of /run, which is full of sockets of services, what systems like NixOS keep libraries in."""
 _RESOLVER = "/run/systemd/resolve"
 _PROC_SEALED = ("sys", "sysrq-trigger", "irq", "bus", "fs")
 """Parts of /proc by which root changes the machine."""
