@@ -109,15 +109,17 @@ ATTACKS = {
         time.sleep(0.5)
         """,
     "signals_the_supervisor": """
-        import signal
         for number in set(signal.valid_signals()) - {signal.SIGKILL}:
             os.kill(1, number)
         """,
     "is_allowed_the_network": 'socket.create_connection(("127.0.0.1", {port}), 1).close()',
-    "works_as_before": "assert os.path.exists(__file__) and os.access(os.getcwd(), os.W_OK)",
+    "works_as_before": """
+        assert os.path.exists(__file__) and os.access(os.getcwd(), os.W_OK)
+        assert callable(signal.getsignal(signal.SIGALRM)) and not signal.pthread_sigmask(signal.SIG_BLOCK, [])
+        """,
 }
 ALLOWED = "is_allowed_the_network"
-IMPORTS = "import glob, os, re, socket, stat, sys, tempfile, pytest\n"
+IMPORTS = "import glob, os, re, signal, socket, stat, sys, tempfile, pytest\n"
 
 
 @dataclass

@@ -36,6 +36,10 @@ def body_of(kind: str) -> Callable[[Any, ReportPipe], None]:
     return function
 
 
+HANDLED = frozenset({signal.SIGALRM, signal.SIGSEGV, signal.SIGFPE, signal.SIGABRT, signal.SIGBUS, signal.SIGILL})
+"""Signals for which a cell inherits a handler: that of the soft timeout, and those of `faulthandler`."""
+
+
 def prepare_cells() -> None:
     """Set in this process what every cell forked from it is to have: what is inherited costs a cell nothing."""
     # Whatever imports have changed; a child has to set back only what the zygote itself needs otherwise.
@@ -63,6 +67,7 @@ def become_cell(
     Raises:
         OSError: the folder is not there, or full.
     """
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, HANDLED)
     may_be_traced(True)
     if not namespace:
         die_with_parent()
