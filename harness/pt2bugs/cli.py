@@ -69,10 +69,10 @@ GROUPS = {
     "Data and pages": ("list", "export", "dataset", "repair", "report", "corpus"),
     "Writing cases": ("new", "check", "bless"),
 }
-"""How the overview orders the commands."""
+"""Order of the commands in the overview."""
 
 ASKED = ("compare", "upgrade", "match", "bisect", "triage", "backend", "run", "new")
-"""What most users come for; the short overview explains these."""
+"""Commands that most users need; the short overview explains these."""
 
 MEASURING = ("run", "bisect", "compare", "backend")
 """Commands that write the journal while they go."""
@@ -174,7 +174,7 @@ _EXTRAS = {
     "parquet": ("pyarrow",),
     "cluster": ("distributed", "dask", "cryptography"),
 }
-"""What a plain install does not bring, by the extra that does."""
+"""Modules that a plain installation lacks, with the extra that brings each."""
 
 
 @contextlib.contextmanager
@@ -396,7 +396,7 @@ _WORDS = {
     "cases": "pt2bugs list 2>/dev/null | cut -d ' ' -f 1",
     "releases": "pt2bugs list --releases 2>/dev/null; echo latest minors all",
 }
-"""What a shell asks for the words that only the corpus and its results know."""
+"""Commands by which a shell completes words that only the corpus and its results know."""
 _FUNCTIONS = {"bash": 'compgen -W "$({words})" -- "$1"', "zsh": "compadd -- $({words})"}
 _PATHS = (Path, file, folder, present)
 

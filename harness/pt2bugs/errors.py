@@ -1,4 +1,4 @@
-"""Everything that the command line explains in one sentence instead of a traceback."""
+"""The errors that the command line explains in one sentence instead of a traceback."""
 
 from __future__ import annotations
 

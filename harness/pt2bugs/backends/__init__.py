@@ -1,1 +1,1 @@
-"""Backends of torch.compile as an axis: the known ones, what of a backend's failures is its own, and a baseline."""
+"""Backends of torch.compile: the known ones, the failures that are a backend's own, and its baseline."""

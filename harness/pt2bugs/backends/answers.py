@@ -1,4 +1,4 @@
-"""The answer of each cell about its backend: is a failure its own, or does it come from the layers above?"""
+"""The answer of each cell about its backend: the failure is its own, or comes from the layers above."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Backends of torch.compile: those that `known.toml` describes, and what each needs to be run, once and again."""
+"""Specs of torch.compile backends: those that `known.toml` describes, and what each needs to be run."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def backend_spec(name: str, overrides: BackendOverrides = BackendOverrides()) ->
 
 
 def require_name(name: str) -> None:
-    """Refuse what cannot be the name of a backend: it is printed in tables and is part of addresses of files.
+    """Refuse a text that cannot be the name of a backend: names are printed in tables and are part of file names.
 
     Args:
         name: as the user gives it.

@@ -27,9 +27,9 @@ from pt2bugs.results.history import (
 from pt2bugs.run.plan import RunOptions, Target, Work
 
 CONFIRMATIONS = 3
-"""How often it goes back to a release for more clean runs."""
+"""Number of times that it returns to a release for more clean runs."""
 MAX_RUNS = 60
-"""Clean runs beyond which a bug is too rare to tell."""
+"""Most clean runs. A bug that would need more is too rare to be decided."""
 
 
 @dataclass
@@ -89,7 +89,7 @@ class BisectedCheck:
 
     @property
     def is_missed(self) -> bool:
-        """True if the check is flaky and its documented bug was never seen, which need not mean a thing."""
+        """True if the check is flaky and its documented bug was never seen: it may have been missed by chance."""
         documented = any(self.search.expected.get(release) for release in self.search.decided())
         return self.is_flaky and documented and not self._buggy
 

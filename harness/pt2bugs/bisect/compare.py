@@ -106,7 +106,7 @@ class Difference:
 
 
 UNSURE_SHARE = 0.05
-"""A comparison that cannot say for a larger share of the checks that either release has answers nothing."""
+"""Greatest share of unsure checks, of those that either release has. Above it a comparison answers nothing."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ class Comparison:
         ]
 
     def of(self, change: Change) -> list[Difference]:
-        """Return the checks with a change, accepted ones left out; wrong results first, which nothing else would tell.
+        """Return the checks with a change, without accepted ones. Wrong results come first: no other tool reports them.
 
         Args:
             change: which one.
@@ -191,7 +191,7 @@ class Comparison:
 
     @property
     def unsure(self) -> tuple[int, int]:
-        """For how many checks it cannot say, of how many that either release has."""
+        """The number of checks that it cannot answer, and the number that either release has."""
         there = [
             difference
             for difference in self.differences
@@ -201,13 +201,13 @@ class Comparison:
 
     @property
     def is_unanswered(self) -> bool:
-        """True if it cannot say for so many checks that the rest means little."""
+        """True if too many checks are unsure for the comparison to mean much."""
         unsure, there = self.unsure
         return unsure > UNSURE_SHARE * there or not there
 
     @property
     def counts(self) -> str:
-        """How many checks changed in which way, on one line, worst first."""
+        """The number of checks by change, on one line, worst first."""
         parts = [f"{n} {change}" for change in Change if (n := len(self.of(change)))]
         if self.accepted:
             parts.insert(1 if self.of(Change.BROKEN) else 0, f"{len(self.accepted)} broken but accepted")

@@ -204,7 +204,7 @@ def bisect(
 def cost_alone(search: Search[V], known: Mapping[V, State]) -> int:
     """Return how many versions a search would have asked for by itself.
 
-    What was not probed lies between neighbours that say the same, and is taken to say that too.
+    A version that was not probed lies between neighbours that agree, and counts as agreeing with them.
 
     Args:
         search: that is over.

@@ -1,4 +1,4 @@
-"""Which cells there are: one check, in one environment, on one device, with one backend."""
+"""Cells: one check, in one environment, on one device, with one backend."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pt2bugs.case.model import Case, Check
 
 
 class CheckName(NamedTuple):
-    """Which check of the corpus."""
+    """Name of a check in the corpus."""
 
     case: str
     check: str
 
 
 class CellName(NamedTuple):
-    """Which cell, whatever the environment."""
+    """Name of a cell, without its environment."""
 
     case: str
     check: str
@@ -26,7 +26,7 @@ class CellName(NamedTuple):
 
     @property
     def which_check(self) -> CheckName:
-        """The check, whatever the device and the backend."""
+        """The check without the device and the backend."""
         return CheckName(self.case, self.check)
 
     @property
@@ -85,7 +85,7 @@ NOT_CLAIMED = "not claimed: "
 
 
 def unclaimed(cell: Cell, not_claimed: Collection[str]) -> str:
-    """Return why a cell is no matter for its backend; empty if it is one.
+    """Return why the backend of a cell does not claim it; empty if it does.
 
     Args:
         cell: with what its check demands.

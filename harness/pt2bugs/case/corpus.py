@@ -140,7 +140,7 @@ def add_unique(cases: dict[str, Case], case: Case) -> None:
 
 @dataclass(frozen=True)
 class Selection:
-    """Which cases are meant. The same everywhere; an empty field selects everything."""
+    """A selection of cases, with the same meaning in every command. An empty field selects everything."""
 
     patterns: tuple[str, ...] = ()
     components: tuple[str, ...] = ()
@@ -162,7 +162,7 @@ class Selection:
 
 
 def roots_of(cases: Iterable[Case]) -> dict[str, str]:
-    """Return by id the case that stands for all that one change fixed (`same-fix`), itself where there is no other.
+    """Return by id the case that stands for all with one fix (`same-fix`); a case that names none stands for itself.
 
     Args:
         cases: those that may name each other.

@@ -38,7 +38,7 @@ class Where:
 
 @dataclass(frozen=True)
 class Judgement:
-    """The verdict, and a sentence that says why: or what makes it, as most are judged for the verdict alone."""
+    """A verdict and its reason, which may be a function: most cells are judged for the verdict alone."""
 
     verdict: Verdict
     explanation: str | Callable[[], str]
@@ -152,8 +152,8 @@ def is_version(text: str) -> bool:
 def speaks_of_device(case: Case, device: str) -> bool:
     """Return whether the entries say what is expected on a device.
 
-    They are measured on the CPU first. Of another device that the header names they say nothing until one of them names
-    it: there it is not known whether the bug is present, and what it looks like.
+    Entries are measured on the CPU first. They say nothing about another device of the header until one of them names
+    it: before that, nobody knows whether the bug is present there, and what it looks like.
 
     Args:
         case: with its entries.
@@ -186,7 +186,7 @@ _CAPABILITIES = ("default", "avx2", "avx512")
 
 
 def shows_there(bug: Bug, where: Where) -> bool:
-    """Return whether a machine is one that an entry's `platform` speaks of; an unknown machine is taken for one.
+    """Return whether an entry's `platform` includes a machine; it includes an unknown one.
 
     Args:
         bug: the entry.

@@ -40,7 +40,7 @@ class Level(IntEnum):
 LENGTH = 200
 """Characters of a normalized message that count."""
 _TAIL = re.compile(r"\n\s*(?:from user code:|Set TORCH\w+=|You can suppress this exception).*", re.DOTALL)
-"""The user's code and Dynamo's advice."""
+"""The end of a message: the user's code and Dynamo's advice."""
 _BACKEND = re.compile(r"backend='[^']*' raised:\s*|(?<=\bBackend compiler )`[^`]*`|(?<=\bBackend: )[\w.-]+")
 _VARIES = re.compile(
     r"0x(?:[0-9a-fA-F]+|\.\.\.)"
@@ -52,11 +52,11 @@ _VARIES = re.compile(
 )
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 WRAPPERS = frozenset({"BackendCompilerFailed", "InductorError", "LoweringException"})
-"""Exceptions of a backend that stand for the one inside."""
+"""Exceptions of a backend that wrap the one that counts."""
 _WRAPPED = re.compile(r"(?:\w+ raised )?(?:[\w.]+\.)?([A-Z]\w+)(?::\s|:?$)")
 """The exception inside a wrapper; torch 2.0 names the function that raised it."""
 _RAISED_AGAIN = re.compile(r"torch/_dynamo/eval_frame\.py (?:compile_wrapper|_fn|__call__)$")
-"""Where Dynamo raises every failure of a compile once more: a frame that tells none from another."""
+"""Frames in which Dynamo raises every failure of a compile again. They do not tell failures apart."""
 
 
 def normalize(text: str) -> str:

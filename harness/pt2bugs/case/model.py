@@ -90,7 +90,7 @@ class Bug:
 
     @cached_property
     def torch_text(self) -> str:
-        """`torch` as text: to write a set out takes longer than to ask whether it has a version."""
+        """`torch` as text, written once: writing a specifier set takes longer than testing a version."""
         return str(self.torch)
 
     @cached_property

@@ -12,13 +12,13 @@ from pt2bugs.case.vocabulary import Outcome
 MESSAGE_LIMIT = 4000
 OUTPUT_LIMIT = 4000
 RAW_LIMIT = 64_000
-"""Characters of a text that leave a child. Paths are hidden before the last cut, as half a path would stay."""
+"""Characters of a text that a child sends. Paths are hidden before the last cut, because half a path would stay."""
 TYPE_LIMIT = 300
 FRAME_LIMIT = 500
 MAX_FRAMES = 5
 """Torch frames kept of a traceback, the innermost first."""
 MAX_TIMEOUT_FRAMES = 25
-"""The same of a check that did not end, each function once."""
+"""Torch frames kept of a check that did not end, each function once."""
 
 
 def without_line(frame: str) -> str:

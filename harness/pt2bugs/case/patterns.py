@@ -1,4 +1,4 @@
-"""Regular expressions of headers: searched under a deadline, since they may be slow beyond all measure, and written."""
+"""Regular expressions of headers: how they are written, and searched under a deadline, because some take hours."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import lru_cache
 import regex
 
 DEADLINE_S = 5.0
-"""For one search."""
+"""Seconds for one search."""
 
 
 NOT_A_PATTERN = (regex.error, ValueError, OverflowError, RecursionError, MemoryError)
@@ -43,7 +43,7 @@ def search(pattern: str, text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def compiled(pattern: str) -> regex.Pattern[str]:
-    """Return the compiled pattern, which means what `re` would have it mean.
+    """Return the compiled pattern, with the meaning that `re` gives it.
 
     Args:
         pattern: a regular expression.
@@ -63,7 +63,7 @@ _OPTIONAL = regex.compile(r".(?:\?|\*|\{0?,\d*\})[?+]?|[+]|\{\d+(?:,\d*)?\}")
 
 @lru_cache(maxsize=4096)
 def literal_length(pattern: str) -> int:
-    """Return about how many characters a pattern fixes in every text that it fits; of alternatives the least.
+    """Return about how many characters a pattern fixes in every text that it fits. Of alternatives the shortest counts.
 
     Args:
         pattern: a regular expression that compiles. What it repeats counts once, what it looks around for not at all.
@@ -85,7 +85,7 @@ def _length(branch: str) -> int:
 
 _SIGN = r"[\\.^$*+?{}\[\]|()]"
 _PART = re.compile(rf"(?P<number>(?<!\bfloat)(?<!\bbfloat)(?<!\bint)(?<!\buint)(?<!\bcomplex)(?<!\d)\d+)|{_SIGN}")
-"""The signs of a regular expression, and the digits of a number, but for those of a dtype, which are no size."""
+"""Signs of a regular expression, and numbers. The digits of a dtype are no number: they stay."""
 
 
 def escaped(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Which cases of a corpus a word of the command line means, and which of their checks; which have some words."""
+"""Selectors: the cases and checks that a word of the command line names, and the cases whose text has some words."""
 
 from __future__ import annotations
 

@@ -49,10 +49,10 @@ DEMANDS = (
     "control-flow",
     "randomness",
 )
-"""What a check may ask of a backend."""
+"""Abilities that a check may demand of a backend."""
 
 KINDS = ("bug", "limitation", "missing-feature", "by-design")
-"""What an issue is about."""
+"""Kinds of issues."""
 
 UPSTREAM = ("open", "closed")
 """The state of an issue where it was reported."""
@@ -64,10 +64,10 @@ TORCH_BACKENDS = ("eager", "aot_eager", "aot_autograd_nop", "aot_eager_decomp_pa
 """Backends that torch has, or has the parts of: a package beside torch is not what they come with."""
 
 PARAMETERS = ("device", "backend")
-"""What a check may take."""
+"""Parameters that a check may take."""
 
 COUNTED = "a case documents one bug with its checks; a cell is a check in one environment, on one device and backend"
-"""Ties the words together where two of them are counted."""
+"""Explains the counted words where both are shown."""
 
 
 class Outcome(str, Enum):
@@ -100,7 +100,7 @@ class Verdict(str, Enum):
 
 
 FAILURES = frozenset({Outcome.WRONG, Outcome.RAISE, Outcome.CRASH, Outcome.TIMEOUT, Outcome.OOM})
-"""Outcomes a bug can have."""
+"""Outcomes that a bug can have."""
 
 
 EXPECTED = frozenset({Verdict.PASS, Verdict.XFAIL, Verdict.SKIP})

@@ -19,9 +19,9 @@ from pt2bugs.run.plan import INSTALL_S, Target, Work
 GPU = "GPU"
 """The resource of workers that run cells on a GPU: ``dask worker --resources "GPU=1"``."""
 SHORT_S = 2.0
-"""A cell that never took longer has another one submitted behind it, so that its worker need not wait."""
+"""Seconds. Behind a cell that never took longer another one is submitted, so that its worker does not wait."""
 MAX_LOSSES = 3
-"""Workers lost while they ran a cell, after which it is taken to be the cell's doing."""
+"""Number of workers lost while they ran a cell, after which the cell counts as the cause."""
 
 
 @dataclass(eq=False)

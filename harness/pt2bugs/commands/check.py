@@ -1,4 +1,4 @@
-"""`pt2bugs check`: is this a good case? A table of rules per case, and what to do where one does not hold.
+"""`pt2bugs check`: judges cases by the rules of a good case, and names the remedy for each rule that does not hold.
 
 With ``--watch`` it shows the problems of the files' text while they are edited, with ``--fix`` it fixes what is
 mechanical before it looks.
@@ -32,7 +32,7 @@ from pt2bugs.results.folder import open_results
 from pt2bugs.results.journal import journal_files, read_journal
 
 WATCH_S = 0.3
-"""Between two looks at the files."""
+"""Seconds between two looks at the files."""
 _SIGNS = {True: "+", False: "X", None: "-"}
 
 EXAMPLES = (("pt2bugs check pytorch_163640", "what is missing for the case to be a good one"),)

@@ -58,7 +58,7 @@ EXAMPLES = (
 )
 _FORMS = "2.9.1 (that release), 2.9 (its newest patch) or latest"
 _RELEASE = re.compile(r"\d+\.\d+(\.\d+)?((a|b|rc)\d+)?(\.dev\d+)?|latest")
-"""Words after A and B that are further releases; no case is called so."""
+"""Pattern of further releases after A and B. No case has such a name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +128,7 @@ class Selected:
 
 @dataclass(frozen=True)
 class Packages:
-    """What is installed beside torch: by the options as they are, or with the packages of `--against`."""
+    """The packages beside torch: those of the options, or those of `--against`."""
 
     options: Options
     extras: tuple[str, ...]

@@ -116,7 +116,7 @@ _STYLES = (
     (r"^ *known(?= \()|^ok(?= )|^  fixed between.*", _GREEN),
     (r"\b[a-z][a-z_]*_\d+\b", _BOLD),
 )
-"""What is coloured where the lines are of a terminal, with the code of the terminal; the first that fits."""
+"""Patterns of what a terminal shows in colour, each with its code; the first that fits counts."""
 _ADDRESS = r"(?P<address>https?://[^\s`'\"<>]*[^\s`'\"<>.,;:)\]])"
 _STYLED = re.compile("|".join([_ADDRESS, *(f"(?P<style{n}>{pattern})" for n, (pattern, _) in enumerate(_STYLES))]))
 _ISSUE = "https://github.com/pytorch/pytorch/issues/"
@@ -142,7 +142,7 @@ def _linked(text: str, address: str) -> str:
 
 
 class _Screen(io.TextIOBase):
-    """Standard output that is a terminal: what is written gets its colours line by line.
+    """A terminal as standard output: lines get their colours as they are written.
 
     Args:
         terminal: takes the lines at once; or at the end, in a pager if `is_paged`.

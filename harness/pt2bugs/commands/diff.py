@@ -1,4 +1,4 @@
-"""`pt2bugs diff A B`: what two results folders say differently of the same cells."""
+"""`pt2bugs diff A B`: the cells on which two results folders disagree."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def run(options: Options) -> int:
 
 @dataclass(frozen=True)
 class Compared:
-    """The cells that two folders say different things of, and how many are in both."""
+    """The cells on which two folders disagree, and the number of cells in both."""
 
     differences: Sequence[Difference]
     shared: int

@@ -1,4 +1,4 @@
-"""`pt2bugs doctor`: whether this machine can run the suite, and what to do where it cannot."""
+"""`pt2bugs doctor`: checks that this machine can run the suite, and names the remedy for each obstacle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program of one's own: what it is, what is known, and the interpreters it is run in."""
+"""A program of one's own: its selection, the documented bugs, and the interpreters that run it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pt2bugs repair`: tasks of bugs whose fix is proved: what there is, a folder to work in, and the score of a patch."""
+"""`pt2bugs repair`: tasks of bugs whose fix is proved. It lists them, makes a folder to work in, and scores a patch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Assertions that tell what they saw: `check` refuses a bug entry whose message other failures have, too."""
+"""Messages for assertions: `check` refuses a bug entry whose message other failures have, too."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _TOLERANCES: dict[str, dict[str, float]] = {"allclose": {"rtol": 1e-05, "atol": 
 """The methods of tensors that compare, with their tolerances as `torch.testing.assert_close` takes them."""
 _OPTIONS = ("rtol", "atol", "equal_nan")
 _OTHERS = ("np", "numpy", "math")
-"""What has functions of these names for other things than tensors."""
+"""Modules with functions of these names that take other things than tensors."""
 _ASSERT_CLOSE = "torch.testing.assert_close"
 
 

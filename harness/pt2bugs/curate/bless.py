@@ -25,7 +25,7 @@ from pt2bugs.results.journal import Record
 from pt2bugs.results.line import public_or_empty, version_key
 
 Row = tuple[str, str, str]
-"""Check, device, backend."""
+"""Check, device and backend: a row of the journal."""
 
 NOT_MEASURED = "not measured"
 NEW_IDENTITY = f"{PLACEHOLDER}: no line if this is the bug, blocked = true if it keeps the check from it"

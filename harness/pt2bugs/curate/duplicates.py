@@ -1,4 +1,4 @@
-"""Cases that may be one bug: the same symptom, broken and fixed in the same releases; or, unmeasured, alike to read."""
+"""Duplicates: cases with one symptom that fail in the same releases, and programs that resemble a case."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def is_related(case: Case, other: Case) -> bool:
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A case that is alike to read, with the operators that both call, rarest first."""
+    """A case that resembles a program, with the operators that both call, rarest first."""
 
     case: Case
     shared: tuple[str, ...]

@@ -19,7 +19,7 @@ from pt2bugs.curate.script import CheckSource, script_to_check
 from pt2bugs.errors import InputError
 
 LINE_LENGTH = 120
-"""Of the programs of the corpus."""
+"""Greatest length of a line in programs of the corpus."""
 _ID = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
 _ISSUE = re.compile(
     r"https://github\.com/(?P<owner>[\w.-]+)/(?P<repo>[\w.-]+)/(?:issues|pull)/(?P<number>\d+)/?(?:#.*)?"

@@ -1,4 +1,4 @@
-"""What a function gives back, as far as its text says."""
+"""The kind of value that a function returns, as far as its text says."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ _FRAMES = [
         "nn/modules/module.py:1009 _call_impl",
     )
 ]
-"""Where most programs pass that are compiled."""
+"""Frames that most compiled programs pass through."""
 
 
 Foreign = tuple[str, Observation]

@@ -1,4 +1,4 @@
-"""What describes the files: a Croissant document, and checksums."""
+"""Descriptions of the files: a Croissant document and checksums."""
 
 from __future__ import annotations
 

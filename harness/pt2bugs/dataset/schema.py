@@ -1,4 +1,4 @@
-"""The columns of the tables: what each is called, what it holds, and of which type it is."""
+"""The columns of the tables: the name, content and type of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which side of a split each bug is on. Bugs of one group are never on two sides."""
+"""The splits: the part that each bug is in. Bugs of one group are in one part."""
 
 from __future__ import annotations
 

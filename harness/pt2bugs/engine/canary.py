@@ -88,7 +88,7 @@ def _compile_more(compiled: Any, backend: str, x: Any) -> None:
 
 @contextlib.contextmanager
 def _ignoring_failures() -> Iterator[None]:
-    """Also of a backend that leaves by `SystemExit`, which is no `Exception`."""
+    """Ignore exceptions, also `SystemExit` of a backend, which is no `Exception`."""
     try:
         yield
     except KeyboardInterrupt:

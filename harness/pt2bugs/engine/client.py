@@ -30,7 +30,7 @@ from pt2bugs.engine.supervisor import GRACE, tail_of
 from pt2bugs.errors import Pt2bugsError
 
 MAX_KILLS = 5
-"""Kills from outside, while torch is imported, after which an environment counts as broken."""
+"""Number of kills from outside during the import of torch after which an environment counts as broken."""
 
 _BOOTSTRAP = """
 import sys

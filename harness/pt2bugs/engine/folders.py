@@ -30,7 +30,7 @@ class RunFolder:
 
     @classmethod
     def create(cls) -> RunFolder:
-        """Make one.
+        """Make the folder of a run.
 
         Raises:
             OSError: the temporary folder is full, or not writable.

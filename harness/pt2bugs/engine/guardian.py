@@ -23,9 +23,9 @@ from pt2bugs.engine.linux import Descendants
 CLOSED = b"closed"
 """Written to the lifeline by a client that ends the engine; without it the client has died."""
 _ZYGOTE_PID = 30_000
-"""The zygote's number in its namespace, if the system lets us choose: no cell will have the same in its own."""
+"""Number of the zygote in its namespace, where the system lets us choose. No cell has the same number in its own."""
 _POLL_S = 0.5
-"""How often to see whether the client is still the parent: a forked copy of it may hold the lifeline."""
+"""Seconds between two looks at whether the client is still the parent: a forked copy of it may hold the lifeline."""
 
 
 class _Stopped(BaseException):

@@ -29,7 +29,7 @@ _PR_CAPBSET_DROP = 24
 _CAPABILITIES_3 = 0x20080522
 _CAP_DAC_READ_SEARCH = 2
 _CAPABILITIES = 64
-"""More than any kernel has."""
+"""Number of capabilities that are dropped: more than any kernel has."""
 NO_NAMESPACE_VARIABLE = "PT2BUGS_NO_NAMESPACE"
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -291,7 +291,7 @@ def resident_mib(pids: list[str]) -> float:
 
 
 def data_bytes() -> int:
-    """Size of this process's data segment, as RLIMIT_DATA counts it."""
+    """Return the size of this process's data segment, as RLIMIT_DATA counts it."""
     match = re.search(r"VmData:\s+(\d+) kB", read_proc("/proc/self/status"))
     return int(match[1]) * 1024 if match else 0
 

@@ -1,4 +1,4 @@
-"""The shapes of what crosses the processes of the engine as JSON: what is asked, and what is answered.
+"""The types of the messages that cross the processes of the engine as JSON: requests and answers.
 
 Keys that may be absent stand in a class with ``total=False``: Python 3.10 has no other word for them. What an answer
 carries from another room (an observation, the facts of an environment) is the `as_dict` of that.

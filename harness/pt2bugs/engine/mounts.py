@@ -10,7 +10,7 @@ import stat
 _MS_BIND, _MS_REC, _MS_NOSUID, _MS_NODEV = 0x1000, 0x4000, 2, 4
 _MNT_DETACH = 2
 _MOUNT_SETATTR = 442
-"""The same number on every architecture."""
+"""Number of a system call, the same on every architecture."""
 _AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
 _ATTR_READ_ONLY, _ATTR_NO_SETUID = 1, 2
 

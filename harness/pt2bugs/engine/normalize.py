@@ -1,4 +1,4 @@
-"""No path and no address of one run gets into the journal: results are compared across runs and machines."""
+"""Takes the paths and addresses of one run out of texts, so that results can be compared across runs and machines."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _WORD = re.compile(r"[^\s'\"(]+")
 
 
 def _without_folders(text: str, name: str) -> str:
-    """`text` with every path that ends in ``/name`` cut down to the name.
+    """Return `text` with every path that ends in ``/name`` cut down to the name.
 
     Guards quote their source by the end of its path, cut off anywhere. Each word is matched once, so that this takes
     no longer for 64,000 characters without a space.
@@ -72,4 +72,4 @@ def _without_folders(text: str, name: str) -> str:
 
 
 _ADDRESS = re.compile(r"(\bat |\b[Tt]hread |\((?=0x[0-9a-f]+ in ))0x[0-9a-f]{6,16}\b")
-"""Of an object, of a thread in faulthandler's dump, and of a frame in the backtrace of a C++ exception of torch."""
+"""Addresses: of objects, of threads in faulthandler's dump, of frames in the backtrace of a C++ exception of torch."""

@@ -21,7 +21,7 @@ from pt2bugs.engine.messages import CallRequest, CheckReport
 from pt2bugs.engine.observe import observe_exception, render, type_name
 
 FUNCTION = "pt2bugs.engine.program:run"
-"""What a request of kind ``call`` names."""
+"""The function that a request of kind ``call`` names."""
 STDOUT_LIMIT = 100_000
 """Characters of the standard output that are kept."""
 

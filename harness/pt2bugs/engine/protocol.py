@@ -1,4 +1,4 @@
-"""How messages travel between the processes of the engine, what a cell may use, and how its process ended.
+"""Messages between the processes of the engine, the limits of a cell, and the end of its process.
 
 Everything is JSON on one line; `messages` has the shapes. Between the client and the others it goes over a socket; a
 cell reports over a pipe of its own.
@@ -19,17 +19,17 @@ from typing import Any
 from pt2bugs.engine.messages import CellLimits
 
 GRACE_S = 5.0
-"""From the soft timeout, which can still dump the stack, to the end of the child."""
+"""Seconds from the soft timeout, which can still dump the stack, to the end of the child."""
 START_S = 180.0
-"""For what comes before the check: imports of the case file, or of torch in a fresh interpreter."""
+"""Seconds for what comes before the check: imports of the case file, or of torch in a fresh interpreter."""
 HELLO_S = 20.0
-"""For the zygote to fork a supervisor, and for that to say hello. Either imports nothing and takes milliseconds."""
+"""Seconds for the zygote to fork a supervisor, and for its hello. Neither imports anything: both take milliseconds."""
 EXIT_S = 10.0
-"""For a child that has reported to be gone."""
+"""Seconds for a child that has reported to be gone."""
 MAX_PROCESSES = 512
 MAX_FILE_MIB = 1024
 MAX_OUTPUT_MIB = 64
-"""Of a cell's printed text; beyond that only its end is kept."""
+"""Characters of a cell's printed text; beyond that only its end is kept."""
 _FRAME_LIMIT = 4 * 1024 * 1024
 _CHUNK, _MAX_CHUNKS = 1 << 16, 64
 

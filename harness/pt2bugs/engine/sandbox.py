@@ -23,10 +23,10 @@ from pt2bugs.engine.folders import remove_tree
 from pt2bugs.engine.mounts import become_root, bind, mount_layer, mount_memory, mount_terminals, seal
 
 NETWORK, FILES, DISK = "network", "files", "disk"
-"""What a cell is kept from; where the machine cannot do it, the word stands in the journal as `unconfined`."""
+"""What the sandbox keeps a cell from. The journal names what a machine cannot do as `unconfined`."""
 
 READ_VARIABLE, WRITE_VARIABLE = "PT2BUGS_READ", "PT2BUGS_WRITE"
-"""Name what cells may read or write beside, as PATH names folders: a licence, the cache of a backend."""
+"""Variables that name further paths for cells to read or write, as PATH does: a licence, the cache of a backend."""
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/sys", "/nix", "/gnu")
 _RESOLVER = "/run/systemd/resolve"
@@ -37,7 +37,7 @@ _ACCELERATORS = ("nvidia*", "dri", "kfd", "dxg", "accel*", "infiniband", "davinc
 _COMPILERS = ("g++", "c++", "clang++", "gcc", "cc", "clang", "nvcc", "ld")
 _TOOLKITS = ("CUDA_HOME", "CUDA_PATH", "ROCM_HOME", "ROCM_PATH", "CONDA_PREFIX")
 _HOME = os.path.expanduser("~")  # noqa: PTH111
-"""Of the user; that of a cell is another one."""
+"""Home of the user. A cell has another one."""
 _EVERYBODYS = ("/tmp", "/var/tmp", "/dev/shm")
 
 

@@ -1,4 +1,4 @@
-"""What an environment has learnt and keeps between runs. Nothing of it can change an outcome."""
+"""The facts that an environment has learnt and keeps between runs. None of them can change an outcome."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pt2bugs.engine.messages import Needs
 from pt2bugs.files import FileError, write_text
 
 LOCK_S = 2.0
-"""For other processes to have written the file. What is not kept then is found out again by the next run."""
+"""Seconds to wait for other processes that write the file. What is not saved by then, the next run finds out again."""
 
 MEMORY = "memory.json"
 _MAX_BYTES = 4 << 20
@@ -101,7 +101,7 @@ class WarmCache:
         return cls(folder, warn)
 
     def save(self, facts: Stored) -> None:
-        """Keep this, too; what another process has kept meanwhile stays.
+        """Save further facts; those that another process saved meanwhile stay.
 
         Args:
             facts: what is new.
@@ -203,7 +203,7 @@ def _compiler() -> str:
 
 
 def _checked(known: Any) -> Stored:
-    """Return it as what it is.
+    """Return the contents of the file with their types.
 
     Raises:
         ValueError: it is not what `WarmCache.save` writes.

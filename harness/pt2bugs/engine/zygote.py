@@ -187,7 +187,7 @@ class _Requests:
     def next(self, pidfds: list[int]) -> tuple[ToZygote | None, list[int]]:
         """Return the next message; None when the client is gone.
 
-        An empty one when a process of `pidfds` has ended, and now and then, so that one that was stopped is seen.
+        It is empty when a process of `pidfds` has ended, and from time to time, so that a stopped process is noticed.
 
         Args:
             pidfds: descriptors of the supervisors.

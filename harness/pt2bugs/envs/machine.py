@@ -1,4 +1,4 @@
-"""A look at this machine: what the suite takes, whether it is there, and what to do where it is not."""
+"""Findings about this machine: each thing that the suite needs, whether it is there, and the remedy."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from pt2bugs.envs.size import format_size
 from pt2bugs.errors import install_command
 
 ENVIRONMENT_BYTES = 7 << 30
-"""More than the largest environment that was measured: torch 2.10.0 with CUDA takes 6.8 GiB."""
+"""Free bytes for an environment: more than the largest that was measured (torch 2.10.0 with CUDA takes 6.8 GiB)."""
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A thing that a run takes. `is_fine` None: it is not needed by everybody, or only to be known."""
+    """Something that a run needs. `is_fine` is None where not everybody needs it, or where it only informs."""
 
     name: str
     is_fine: bool | None

@@ -61,7 +61,7 @@ class Store:
         return environment if is_there else None
 
     def create(self, key: Key, log: Callable[[str], None] = lambda _: None, keep: Iterable[Key] = ()) -> Environment:
-        """Return the environment, made if it is not there; then others make room for it, as the budget asks.
+        """Return the environment; make it if it is absent, then remove others until the budget holds.
 
         Args:
             key: of the environment.
@@ -213,7 +213,7 @@ class Store:
             yield environment
 
     def cost_of_one(self) -> tuple[int, float] | None:
-        """Return the bytes and seconds that an environment has cost here, on average; None if none tells."""
+        """Return the average bytes and seconds of an environment made here; None if none was."""
         costs = []
         for marker in self.home.glob(f"*/{MARKER}"):
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
@@ -340,7 +340,7 @@ the next run has begun to make anew."""
 
 @contextlib.contextmanager
 def _alone(path: Path) -> Iterator[bool]:
-    """Hold a lock that others share, as filelock's are not; yield False where another process holds it."""
+    """Hold a lock exclusively that others share (filelock cannot); yield False where another process holds it."""
     with path.open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

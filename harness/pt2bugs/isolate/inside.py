@@ -401,7 +401,7 @@ def _swap_function(
 
 
 def _pairs(old: types.CodeType, new: types.CodeType) -> Iterator[tuple[types.CodeType, types.CodeType]]:
-    """Code objects that stand at the same place inside two functions."""
+    """Yield pairs of code objects that stand at the same place inside two functions."""
     yield old, new
     left = _inner(new)
     for code in _inner(old):

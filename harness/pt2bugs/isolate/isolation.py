@@ -138,8 +138,8 @@ Say = Callable[[str], None]
 _MISSING = re.compile(r"AttributeError|TypeError|NameError|ImportError|KeyError|ModuleNotFoundError")
 _QUOTED = re.compile(r"'([A-Za-z_]\w*)'|([A-Za-z_]\w*) does not exist|argument: '([A-Za-z_]\w*)'")
 _Rank = tuple[bool, bool, float, Unit]
-"""Whether the failure does not name the file, whether a trivial program executes it, too, how far it is from what the
-check is about, and the unit: the least comes first."""
+"""Sort key, the least first: whether the failure leaves the file unnamed, whether a trivial program executes it, too,
+how far it is from what the check is about, and the unit."""
 _NATIVE = re.compile(r"torch\._C\b|torch\._ops\b|_OpNamespace")
 
 
@@ -279,7 +279,7 @@ class Isolator:
 
     @property
     def _same_builds(self) -> bool:
-        """True if both are of one kind: on the CPU another version of CUDA is no other kind, on a GPU it is."""
+        """Return whether both builds are of one kind. On a GPU the version of CUDA tells kinds apart, on the CPU not."""
         builds = self.result.builds
         if self.result.device == "cpu":
             builds = [build.rstrip("0123456789.") for build in builds]
@@ -409,7 +409,7 @@ class Isolator:
     # --- the search --------------------------------------------------------------------------------------
 
     def _search(self) -> dict[Unit, frozenset[int] | None]:
-        """In memory what runs for this check alone; whether Python can do it at all; the rest in memory; then text."""
+        """Search in memory what runs for this check alone, ask whether Python can fix it, then search the rest."""
         units = self._search_among(self._in_memory(self._first), self._swap_units, few=True)
         if not units:
             if self._is_native():
@@ -449,7 +449,7 @@ class Isolator:
     def _search_among(
         self, elements: Sequence[Unit], trial: Callable[[tuple[Unit, ...]], Answer], *, few: bool
     ) -> tuple[Unit, ...]:
-        """File by file, then all together and in large parts, then one by one, the likeliest first.
+        """Search file by file, then all together and in large parts, then one by one, the likeliest first.
 
         Most fixes are in one file, and a set of one file is put in and run in a fraction of the time of a large one.
         """
@@ -788,7 +788,7 @@ class Isolator:
         return problem
 
     def _units_met_by(self, check: Check) -> set[tuple[str, tuple[str, str, int]]] | None:
-        """File and key of what a check executes in the bad release; None if it does not pass there."""
+        """Return file and key of what a check executes in the bad release; None if it does not pass there."""
         name = hashlib.sha256(f"{check.name} {check.device} {check.backend} ".encode() + check.path.read_bytes())
         path = self.bad.traces / name.hexdigest()[:24]
         if not path.exists():

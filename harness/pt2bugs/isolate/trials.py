@@ -28,7 +28,7 @@ TRACE_FACTOR = 5
 """How much longer a check may take while its calls are traced."""
 _FUNCTION = "pt2bugs.isolate.inside:run"
 _WORSE = {"breaks": 1, "fallbacks": 1, "skipped": 1, "compilations": 1, "operators": -1, "graphs": -1}
-"""What is counted, and whether more of it is worse."""
+"""The counts, and whether more of each is worse."""
 
 
 @dataclass(frozen=True)

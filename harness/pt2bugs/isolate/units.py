@@ -46,7 +46,7 @@ class Unit:
 
     @property
     def key(self) -> Key:
-        """By what its item is looked up on either side."""
+        """The key by which its item is looked up on either side."""
         return self.kind, self.qualname, self.ordinal
 
     @property

@@ -47,18 +47,18 @@ _MOST_COMPARED = 60
 """Failures at either end of a text that are compared with the known bugs; those between count as not known."""
 _LEAST_SCORE = 0.5
 _LEAST_STRUCTURE = 0.6
-"""Of the weight of what two programs use, the part that both use where they are called alike."""
+"""Least share of the weight of what two programs use that both must use to be called alike."""
 _AS_WELL = 0.75
-"""Of a similar bug that is told beside a known one."""
+"""Least score of a similar bug that is told beside a known one."""
 _LEAST_WEIGHT = 6.0
-"""Of the words that a message must share with a known one to be called similar, of the traits that a program must."""
+"""Least weight of the words that a message shares with a known one, or of the traits that a program shares."""
 _TELLING_LITERALS = 20
-"""A pattern that fixes so many characters is taken by its word; a shorter one needs a like message as well."""
+"""Characters that a pattern must fix to be enough by itself; a shorter one also needs a like message."""
 _ALIKE = 0.7
 _OF_A_PART = 0.75
-"""What a message that is a part of a known one counts, against the whole."""
+"""Factor for the likeness of a message that is a part of a known one."""
 _LEAST_PART = 20.0
-"""Of the weight of such a part."""
+"""Least weight of such a part."""
 _WRAPPERS = WRAPPERS | {"TorchRuntimeError", "InternalTorchDynamoError"}
 _PYTHONS = frozenset({"AttributeError", "IndexError", "KeyError", "TypeError", "ZeroDivisionError"})
 """Mistakes that no function of torch raises on purpose: there a single frame says where torch is wrong."""

@@ -1,4 +1,4 @@
-"""The structure of a failure: what there is to recognize one by that has no words, as a wrong result has none."""
+"""The structure of a failure. It recognizes failures that have no words of their own, such as wrong results."""
 
 from __future__ import annotations
 

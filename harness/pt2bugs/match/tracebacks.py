@@ -79,7 +79,7 @@ _INLINE = re.compile(
     r"`(?P<type>(?:[a-z_]\w*\.)*_?[A-Z]\w*(?:Error|Exception|Failed|Unsupported)|(?:[a-z_]\w*\.)+[A-Z]\w*): "
     r"(?P<message>[^`]+)`"
 )
-"""In a sentence, as people write of a failure on GitHub."""
+"""A failure in a sentence, as people write of it on GitHub."""
 _QUOTED_CAUSE = re.compile(r"^\s*Original (?:exception|error|traceback)\b", re.IGNORECASE)
 _CAUSE = re.compile(r"^\s*The above exception was the direct cause of the following exception:")
 _CONTEXT = re.compile(r"^\s*During handling of the above exception, another exception occurred:")
@@ -95,13 +95,13 @@ code: Python 3.11 and newer underline the failing part of a statement with ``~~~
 _LEFT_OUT = re.compile(r"\.\.\.|[<\[+|]")
 """Begins a line that stands for frames that were left out."""
 _MAX_LINES = 2000
-"""Of one message; a log goes on for ever."""
+"""Lines of one message; a log goes on for ever."""
 _MAX_MESSAGE = 16_000
 """Characters of one message. Some patterns that it is searched with take the square of its length."""
 _MAX_BEFORE = 64_000
 """Characters of what was printed before a failure."""
 _MAX_PYTEST_LINES = 600
-"""Of the sources that pytest shows before what was raised."""
+"""Lines of the sources that pytest shows before what was raised."""
 _MAX_CHAIN = 16
 """Exceptions of one chain: the outermost and the innermost half are read of a longer one."""
 _MAX_FRAMES = 400

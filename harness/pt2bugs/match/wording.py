@@ -1,4 +1,4 @@
-"""The words of messages: those that tell one failure from another, and those that anybody's failure has.
+"""The words of messages: those that tell failures apart, and those that many failures have.
 
 `ordinary.toml` has messages that torch or Python raise for a mistake of the user, and messages that many bugs share,
 each with the cases whose documented pattern it fits: such a pattern alone does not make a failure known. It also has
@@ -41,7 +41,7 @@ _HINTS = re.compile(
 
 
 _PARTS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{[^}]*\}|(?<!\w)(?P<number>\d+)(?!\w)")
-"""Of a regular expression: what is no number of the message, and the numbers."""
+"""Parts of a regular expression: signs that are no number of the message, and numbers."""
 
 
 def any_numbers(pattern: str) -> str:
@@ -54,7 +54,7 @@ def any_numbers(pattern: str) -> str:
 
 
 _NAMES = re.compile(r"\\.|\(\?[^)]*[):<=!>]|\[\^?\]?(?:\\.|[^\]\\])*\]|\{[^}]*\}|(?P<name>(?<!\w)[A-Za-z_]\w*)")
-"""Of a regular expression: what is no name of the message, and the names."""
+"""Parts of a regular expression: signs that are no name of the message, and names."""
 
 
 def any_program(pattern: str, names: frozenset[str]) -> str:
@@ -153,7 +153,7 @@ def words_of(message: str) -> Words:
 
 
 class Weights:
-    """The weight of each word: one that many bugs' messages have tells little.
+    """Weights of words. A word in the messages of many bugs weighs little.
 
     Args:
         messages: The words of the messages of each bug.

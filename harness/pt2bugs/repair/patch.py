@@ -1,4 +1,4 @@
-"""The patch that a folder holds: Python and header text that differs from the wheel. All else is refused."""
+"""The patch in a folder: Python and header text that differs from the wheel. All else is refused."""
 
 from __future__ import annotations
 

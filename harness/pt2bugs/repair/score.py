@@ -1,4 +1,4 @@
-"""The score of a patch: what it does to the task, to the hidden checks, and to everything else.
+"""The score of a patch: its effect on the task, on the hidden checks, and on everything else.
 
 All that runs, runs in fresh processes without a network. The patched torch only computes; another process, whose torch
 is that of the wheel, compares. What the compiler did is compared with what it does in the *fixed copy*: the bad release

@@ -1,4 +1,4 @@
-"""For a CI job on GitHub: annotations at the lines of case files, summaries of a run and of a baseline, and SARIF.
+"""Output for a CI job on GitHub: annotations at lines of case files, summaries of a run and a baseline, and SARIF.
 
 GitHub shows the first ten annotations of a step; the summary of the job has them all. Code scanning takes SARIF.
 """

@@ -24,9 +24,9 @@ from pt2bugs.results.history import History, Life, State, in_version_order
 from pt2bugs.results.line import version_key
 
 ABOUT = "ABOUT.md"
-"""Beside the case folders: how the cases were chosen, in words of a person."""
+"""File beside the case folders: how the cases were chosen, written by a person."""
 LEFT_OUT = "left_out.toml"
-"""Beside the case folders: documented bugs that are no cases, and why. One ``[id]`` table each."""
+"""File beside the case folders: documented bugs that are no cases, and why. One ``[id]`` table each."""
 
 
 def corpus_page(cases: Sequence[Case], rows: Sequence[History], roots: Iterable[Path]) -> str:

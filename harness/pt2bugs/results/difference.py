@@ -1,4 +1,4 @@
-"""What two results folders say of the same cells: equal, different, or different for a reason that the header gives."""
+"""The differences between two results folders about the same cells, and the reasons that headers give for them."""
 
 from __future__ import annotations
 

@@ -429,12 +429,12 @@ def in_version_order(releases: Iterable[str]) -> list[str]:
 
 
 _values = itemgetter("case", "check", "device", "backend", "torch", "python", "case_hash")
-"""From these follows which cell a line is about, and whether it is of today's case file."""
+"""Keys that decide which cell a line is about, and whether it is of today's case file."""
 _shown = itemgetter(
     *("outcome", "error_type", "message", "frame", "signal", "output_tail"),
     *("torch", "python", "platform", "cpu_capability"),
 )
-"""From these and the frames follows what a run of a cell says of its bug."""
+"""Keys that decide, with the frames, what a run of a cell says of its bug."""
 
 
 class _Runs:
@@ -480,7 +480,7 @@ class _Runs:
 
     @property
     def states(self) -> Counter[State]:
-        """How many runs say what."""
+        """The number of runs with each state."""
         self._settle()
         return self._states
 

@@ -1,4 +1,4 @@
-"""What a journal line is about: the keys of its cell, row and environment, and their order."""
+"""The keys of a journal line: its cell, its row of the matrix and its environment, and the order of each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pt2bugs.results.journal import Record
 
 
 class MatrixRow(NamedTuple):
-    """Which row of the matrix: a cell, and what was installed beside torch."""
+    """Key of a row of the matrix: a cell, and what was installed beside torch."""
 
     case: str
     check: str
@@ -28,12 +28,12 @@ class MatrixRow(NamedTuple):
 
     @property
     def cell(self) -> CellName:
-        """The cell, whatever the environment."""
+        """The cell without its environment."""
         return CellName(*self[:4])
 
 
 class CellEnvironment(NamedTuple):
-    """Which environment a line is about."""
+    """Key of the environment of a line."""
 
     extras: str
     torch: str
@@ -41,7 +41,7 @@ class CellEnvironment(NamedTuple):
 
 
 class CellKey(NamedTuple):
-    """Which cell a line is about; `extras` are joined by ``+``, `torch` is public, `python` a minor version."""
+    """Key of the cell of a line; `extras` are joined by ``+``, `torch` is public, `python` a minor version."""
 
     case: str
     check: str
@@ -53,22 +53,22 @@ class CellKey(NamedTuple):
 
     @property
     def cell(self) -> CellName:
-        """The cell, whatever the environment."""
+        """The cell without its environment."""
         return CellName(*self[:4])
 
     @property
     def row(self) -> MatrixRow:
-        """Where the matrix has it."""
+        """Its row of the matrix."""
         return MatrixRow(*self[:5])
 
     @property
     def environment(self) -> CellEnvironment:
-        """The environment, whatever the cell."""
+        """The environment without the cell."""
         return CellEnvironment(*self[4:])
 
 
 def cell_key(record: Record) -> CellKey:
-    """Return which cell a journal line is about.
+    """Return the key of the cell of a journal line.
 
     Args:
         record: the line.
@@ -97,7 +97,7 @@ def public_or_empty(version: str) -> str:
 
 @lru_cache(maxsize=4096)
 def version_key(version: str) -> Version:
-    """Return what versions are sorted by.
+    """Return the key by which versions are sorted.
 
     Args:
         version: empty stands before all.

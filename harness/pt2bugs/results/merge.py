@@ -135,7 +135,7 @@ class _Known:
         self._newest: dict[tuple[CellKey, str, str], dict[str, Record]] = {}
 
     def is_new(self, record: Record, source: str) -> bool:
-        """Take a line; whether it is no duplicate. The order of keys, and spaces, make no other line."""
+        """Take a line, and return whether it is new. Another order of keys, or other spaces, make no new line."""
         digest = hashlib.sha256(msgspec.json.encode(record, order="sorted")).digest()
         if is_complete(record):
             # A build of another kind, or another version of the case, is no disagreement.

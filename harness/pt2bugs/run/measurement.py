@@ -169,7 +169,7 @@ class Measuring:
         return observe_exit(ended, timeout_s, case.memory)
 
     def provide(self, device: str, backend: str, worker: Worker) -> Observation | None:
-        """Have the cells of a worker find imported what a compile needs, as the canary of that target showed it.
+        """Have the modules imported for the cells of a worker that a compile needs, as the canary of that target showed.
 
         Args:
             device: of the cells.
@@ -322,7 +322,7 @@ def _weigh(seen: list[tuple[Observation, Judgement]]) -> tuple[Observation, Judg
 
 
 def learn_needs(facts: EnvironmentFacts, worker: Worker, device: str, backend: str) -> None:
-    """Have the cells of a worker, and all runs to come, find imported what a compile needs, if it is not known yet.
+    """Have the modules that a compile needs imported for a worker's cells and for later runs, if they are not known yet.
 
     Args:
         facts: of the environment.

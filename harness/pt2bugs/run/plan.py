@@ -1,4 +1,4 @@
-"""The plan of a run: cells by environment. What the journal does not answer of it is work; its cost is told beforehand.
+"""The plan of a run: cells by environment. The part that the journal does not answer is work, whose cost is estimated.
 
     plan(cells, targets) - journal = work
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pt2bugs.envs.store import Store
 
 CELL_S = 1.0
-"""Seconds that a cell is taken to last where no other is known."""
+"""Assumed seconds of a cell whose duration is not known."""
 INSTALL_S, INSTALL_BYTES = 90.0, 5 << 30
 """Cost of an environment where none was made here yet: a CUDA build from the default index."""
 CPU_BYTES = 1 << 30
@@ -65,7 +65,7 @@ class Target:
 class RunOptions:
     """Options of a run. `jobs` is how many cells run at once, `capability` limits the CPU's vector instructions.
 
-    `timeout_cap_s` is what no check may take longer than, whatever its header says.
+    `timeout_cap_s` limits the seconds of every check, whatever its header says.
     """
 
     jobs: int = 1

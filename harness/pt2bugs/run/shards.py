@@ -30,7 +30,7 @@ TOLERANCE = 1.1
 """A division that keeps environments whole may last this much longer than the best one."""
 
 MAX_SHARDS = 1000
-"""More than any CI starts."""
+"""Most shards of a division: more than any CI starts."""
 
 DURATIONS = "durations.csv"
 """The committed durations in the folder of results: a file that runs do not change.

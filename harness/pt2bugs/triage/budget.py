@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 
 MIN_RUN_S = 5.0
-"""Less than this is not worth starting a run for."""
+"""Least seconds for which a run is started."""
 
 
 @dataclass

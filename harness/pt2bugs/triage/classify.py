@@ -30,7 +30,7 @@ _OPERATOR = re.compile(r"\b((?:torch\.ops\.)?(?:aten|prims|prim|inductor|quantiz
 _MISMATCH = re.compile(r"output of (?P<operator>\S+) on .*mismatched tensor metadata[^:]*: (?P<what>.*)")
 """The message of torch's CrossRefFakeMode; `statements.toml` has the differences that do not count."""
 _LOWERED = re.compile(r"^lowerings, [^:]*: (?!getitem)(_*[a-z]\w*?)(?:_(?:default|tensor|scalar))?(?:_\d+)?$")
-"""A lowering, as torch's bisector names it: by a node, whose name is its operator's and a number."""
+"""A lowering, as torch's bisector names it: by a node, whose name is that of its operator with a number."""
 
 FRAMES = (
     (re.compile(r"torch/_subclasses/"), "fake-tensor"),
@@ -51,7 +51,7 @@ FRAMES = (
     (re.compile(r"torch/_dynamo/"), "dynamo"),
     (re.compile(r"torch/fx/"), "fx"),
 )
-"""Which component a torch frame belongs to."""
+"""Components of torch frames, by path."""
 _RUNG_COMPONENT = {
     "eager": "dynamo",
     "aot_eager": "aotautograd",
@@ -68,7 +68,7 @@ _REFINING = {
     "aot_eager_decomp_partition": frozenset({"fake-tensor", "dynamic-shapes"}),
     "inductor": frozenset({"fake-tensor", "dynamic-shapes", "custom-op"}),
 }
-"""The components that a frame can name below each rung: those that the layer shares with others."""
+"""Components that a frame can name, by first failing rung: those that the layer shares with others."""
 _ENTRY_COMPONENT = (
     ("functionalize", "functionalization"),
     ("aot", "aotautograd"),

@@ -1,4 +1,4 @@
-"""The failure of one run as a report tells it; `failure` is what it is compared by."""
+"""The failure of one run as a report shows it. Comparisons use its `failure`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _GOT = re.compile(r"\bgot (\w*(?:Error|Exception)\(.*)")
 class Identity:
     """The outcome of a run: exception, message, innermost torch frame, signal, and the line of the program it left.
 
-    It does not compare by itself: `failure` does, at a named level.
+    Identities are not compared themselves: their `failure` is, at a named level.
     """
 
     outcome: Outcome

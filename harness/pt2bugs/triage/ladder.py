@@ -24,7 +24,7 @@ from pt2bugs.triage.reproduce import Reproduction
 from pt2bugs.triage.runner import PROGRAM_NAME, ProgramRunner, RunResult
 
 LAYERS = ("none", "eager", "aot_eager", "aot_eager_decomp_partition", "inductor")
-"""Each of them does what the one before does, and one thing more."""
+"""The layers. Each does what the one before it does, and one thing more."""
 EXPORTS: Mapping[str, Mapping[str, Any]] = {
     "export_non_strict": {"strict": False},
     "export_strict": {"strict": True},

@@ -1,4 +1,4 @@
-"""Step 1: run the program as it is, several times: what happens, which failure it is, and how often."""
+"""Step 1: runs the program as it is, several times, to see which failure it has, and how often."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Step 7: what a reporter hands over: a case of this corpus and a unit test in PyTorch's style, both seen to fail."""
+"""Step 7: the reproducers: a case of this corpus and a unit test in PyTorch's style, both seen to fail."""
 
 from __future__ import annotations
 

@@ -23,9 +23,9 @@ from pt2bugs.triage.runner import Runners, RunResult
 SLOWER = 3.0
 """A release on which the program takes so many times as long is told as slower."""
 _LEAST_RUN_S = 20.0
-"""Less is not worth starting a run for: a compile that takes longer would pass for a hang."""
+"""Least seconds of a run: a compile that takes longer would pass for a hang."""
 _MIN_SLOW_S = 2.0
-"""Shorter runs are all start-up: no slower one is told."""
+"""Seconds. Shorter runs are mostly start-up: none of them is called slower."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ _NO_REWRITE = ("This graph break is fundamental", "Please report an issue")
 
 @dataclass(frozen=True)
 class Verdict:
-    """The one at fault for a failure.
+    """The verdict on a failure.
 
     Attributes:
         verdict: ``bug``, ``limitation`` or ``not-a-bug``.
@@ -65,7 +65,7 @@ def decide(
     classification: Classification,
     known: Sequence[dict[str, Any]],
 ) -> Verdict:
-    """Return who is at fault for a failure.
+    """Return the verdict on a failure.
 
     Args:
         runner: Runs programs.

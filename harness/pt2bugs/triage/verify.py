@@ -1,4 +1,4 @@
-"""Step 8: does a build with a fix pass what a triage handed over, and what else does the fix change?"""
+"""Step 8: runs what a triage handed over on a build with a fix, and shows what else the fix changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which documented bugs concern a program: run it with and without each isolated fix, and see what changes."""
+"""The documented bugs that concern a program: it runs with and without each isolated fix, and the runs are compared."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from pt2bugs.triage.inside.redirect import NONE
 from pt2bugs.upgrade.recorded import Call, Program, Recorded, Recorder, prints_alike
 
 LEVELS = ("bites", "differs", "same", "not-executed", "unknown")
-"""From what concerns the program most to what cannot be said."""
+"""Levels, from what concerns the program most to what cannot be said."""
 REPEATABLE = {"config": {"torch._inductor.config.fallback_random": True}}
 """Redirection of every run: compiled code draws the random numbers of eager, so that both can be compared."""
 EAGER = {"backend": NONE}
 EXECUTED = "was executed"
 _FRAME = re.compile(r"torch/(?P<file>\S+\.py):(?P<line>\d+) ")
 Isolation = Mapping[str, Any]
-"""As `results/fixes` has it."""
+"""An isolation as `results/fixes` has it."""
 
 
 @dataclass(frozen=True)

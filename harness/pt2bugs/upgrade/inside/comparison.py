@@ -18,7 +18,7 @@ from pt2bugs.triage.inside.precision import double_precision, is_near
 CALLS = 8
 """Calls of each graph that are compared."""
 SECONDS = 30.0
-"""For all comparisons of a process; calls after that are not compared."""
+"""Seconds for all comparisons of a process; calls after that are not compared."""
 SEED = 0
 
 

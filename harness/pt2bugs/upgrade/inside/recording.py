@@ -26,7 +26,7 @@ from pt2bugs.upgrade.inside.comparison import Comparison
 from pt2bugs.upgrade.inside.graphs import Capture, described
 
 FUNCTION = "pt2bugs.upgrade.inside.recording:run"
-"""What a request of kind ``call`` names."""
+"""The function that a request of kind ``call`` names."""
 ARTIFACTS = {
     "dynamo_output_graph": "graphs",
     "aot_inference_graph": "AOT graphs",

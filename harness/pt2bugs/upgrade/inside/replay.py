@@ -15,9 +15,9 @@ from pt2bugs.upgrade.inside.graphs import made, made_values
 from pt2bugs.upgrade.inside.recording import Record
 
 FUNCTION = "pt2bugs.upgrade.inside.replay:run"
-"""What a request of kind ``call`` names."""
+"""The function that a request of kind ``call`` names."""
 TIMING_S = 0.5
-"""For the calls of a graph that are timed, eager and compiled each."""
+"""Seconds for the timed calls of a graph, eager and compiled each."""
 
 
 class ReplayRequest(CallRequest):
