@@ -279,7 +279,7 @@ class Isolator:
 
     @property
     def _same_builds(self) -> bool:
-        """Return whether both builds are of one kind. On a GPU the version of CUDA tells kinds apart, on the CPU not."""
+        """Return whether both builds are of one kind. The version of CUDA tells kinds apart on a GPU alone."""
         builds = self.result.builds
         if self.result.device == "cpu":
             builds = [build.rstrip("0123456789.") for build in builds]

@@ -169,7 +169,7 @@ class Measuring:
         return observe_exit(ended, timeout_s, case.memory)
 
     def provide(self, device: str, backend: str, worker: Worker) -> Observation | None:
-        """Have the modules imported for the cells of a worker that a compile needs, as the canary of that target showed.
+        """Have the modules that a compile needs imported for the cells of a worker, as the canary showed them.
 
         Args:
             device: of the cells.
@@ -322,7 +322,7 @@ def _weigh(seen: list[tuple[Observation, Judgement]]) -> tuple[Observation, Judg
 
 
 def learn_needs(facts: EnvironmentFacts, worker: Worker, device: str, backend: str) -> None:
-    """Have the modules that a compile needs imported for a worker's cells and for later runs, if they are not known yet.
+    """Have the modules that a compile needs imported for a worker and for later runs, if they are not known yet.
 
     Args:
         facts: of the environment.
