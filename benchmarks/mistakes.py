@@ -18,12 +18,12 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 Mistake = Callable[[], object]
-FOUND: dict[str, Mistake] = {}
+MISTAKES: dict[str, Mistake] = {}
 ones = torch.ones
 
 
 def mistake(function: Mistake) -> Mistake:
-    FOUND[function.__name__] = function
+    MISTAKES[function.__name__] = function
     return function
 
 
@@ -275,7 +275,7 @@ def too_many_recompilations() -> None:
 
 def failures() -> Iterator[tuple[str, str]]:
     """The name and the traceback of each mistake that fails with this torch."""
-    for name, function in {**SHORT, **FOUND}.items():
+    for name, function in {**SHORT, **MISTAKES}.items():
         torch._dynamo.reset()
         try:
             function()
@@ -291,7 +291,7 @@ def main() -> None:
     failed = dict(failures())
     for name, text in failed.items():
         (folder / f"{name}-{torch.__version__}.txt").write_text(text)
-    print(f"{len(failed)} of {len(SHORT) + len(FOUND)} fail with torch {torch.__version__}")
+    print(f"{len(failed)} of {len(SHORT) + len(MISTAKES)} fail with torch {torch.__version__}")
 
 
 if __name__ == "__main__":

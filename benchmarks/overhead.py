@@ -1,9 +1,9 @@
 """What the engine adds to a cell, against a bare fork, exit and wait of the same process.
 
 A process imports torch and the compiler as a zygote does, and is the supervisor of its own cells, process 1 of a PID
-namespace where the system allows it: the two are measured in turn, on the same parent. A cell here is all that the
-engine does for one: its fork, session, output file, limits, pipe, the import of the case file, the check, the report,
-and the end of whatever it left.
+namespace: cell and fork are measured in turn, on the same parent. A cell here is all that the engine does for one: its
+fork, session, output file, limits, pipe, the import of the case file, the check, the report, and the end of whatever it
+left. A cell outside the sandbox is measured in the same turns.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from cases import write_cases
 LIMITS = Limits(timeout_s=60, memory_mib=4096)
 
 
-def supervisor(folder: Path, *, namespace: bool, confined: bool) -> Supervisor:
-    """This process as a supervisor, with all imported that a zygote imports."""
+def supervisors(folder: Path) -> tuple[Supervisor, Supervisor]:
+    """This process as a supervisor, with all imported that a zygote imports: with a sandbox, and without one."""
     facts = prepare({"threads": 1, "targets": [["cpu", "inductor"]], "imports": [], "distributions": []}, folder)
     for kind in BODIES:
         body_of(kind)
@@ -44,15 +44,16 @@ def supervisor(folder: Path, *, namespace: bool, confined: bool) -> Supervisor:
     remember_originals()
     prepare_cells()
     freeze()
-    if namespace:
-        descendants = Descendants(namespace=True, own_proc=linux.mount_own_proc())
-    else:
-        linux.adopt_orphans()
-        descendants = Descendants(namespace=False)
+    descendants = Descendants(namespace=True, own_proc=linux.mount_own_proc())
     around = Surroundings(tuple(environment_folders(os.environ)), (), facts.memory)
-    sandbox = Sandbox(folder / "disk", around) if confined and descendants.own_proc else None
+    sandbox = Sandbox(folder / "disk", around)
+    if sandbox.unconfined:
+        raise SystemExit(f"this system cannot keep a cell from: {', '.join(sandbox.unconfined)}")
     _, control = socket.socketpair()
-    return Supervisor(control, folder, "cell-0", descendants, [], GRACE, sandbox)
+    return (
+        Supervisor(control, folder, "cell-0", descendants, [], GRACE, sandbox),
+        Supervisor(control, folder, "cell-1", descendants, [], GRACE),
+    )
 
 
 def bare_fork() -> float:
@@ -81,16 +82,16 @@ def pages(run: Callable[[], float], count: int) -> str:
     return f"{child:.0f} and {parent:.0f}"
 
 
-def measure(folder: Path, count: int, *, namespace: bool, confined: bool) -> None:
-    """Measure so many cells and print the row."""
-    worker = supervisor(folder, namespace=namespace, confined=confined)
+def measure(folder: Path, count: int) -> None:
+    """Measure so many cells and print the rows."""
+    confined, unconfined = supervisors(folder)
     (path,) = write_cases(folder, 1).iterdir()
     request = {
         "kind": "check", "path": str(path), "check": "test_nothing", "arguments": {}, "device": "cpu",
         "threads": 1, "timeout_s": LIMITS.timeout_s, "compiles": False, "setup": None,
     }  # fmt: skip
 
-    def cell() -> float:
+    def cell(worker: Supervisor) -> float:
         began = time.perf_counter()
         ended = worker._run(request, LIMITS)
         seconds = time.perf_counter() - began
@@ -102,36 +103,51 @@ def measure(folder: Path, count: int, *, namespace: bool, confined: bool) -> Non
         worker._prepare()
         return seconds
 
-    pairs = [(bare_fork(), cell()) for _ in range(count + 5)][5:]
-    bare, cells = (statistics.median(column) for column in zip(*pairs, strict=True))
-    # Of neighbours: the machine's own ups and downs last longer than a pair.
-    ratio = statistics.median(theirs / ours for ours, theirs in pairs)
-    more = statistics.median(theirs - ours for ours, theirs in pairs)
+    turns = [(bare_fork(), cell(confined), cell(unconfined)) for _ in range(count + 5)][5:]
+    bare, inside, outside = (statistics.median(column) for column in zip(*turns, strict=True))
+    # Of neighbours: the machine's own ups and downs last longer than a turn.
+    ratio = statistics.median(cell_s / bare_s for bare_s, cell_s, _ in turns)
+    more = statistics.median(cell_s - bare_s for bare_s, cell_s, _ in turns)
     row(
         f"overhead of a cell, median of {count}",
-        f"{1000 * cells:.1f} ms, {abs(1000 * more):.1f} ms {'more' if more > 0 else 'less'}",
+        f"{1000 * inside:.1f} ms, {signed(more)}",
         f"fork, exit, wait of the same parent: {1000 * bare:.1f} ms",
         f"1 / {ratio:.2f}",
         "1 / 1.3",
     )
+    ratio = statistics.median(inside_s / outside_s for _, inside_s, outside_s in turns)
+    more = statistics.median(inside_s - outside_s for _, inside_s, outside_s in turns)
+    row(
+        f"a cell in the sandbox, median of {count}",
+        f"{1000 * inside:.1f} ms, {signed(more)}",
+        f"a cell outside the sandbox: {1000 * outside:.1f} ms",
+        f"1 / {ratio:.2f}",
+        "5 ms more",
+    )
     others = f"fork, exit, wait: {pages(bare_fork, count)}"
-    row("pages that the cell and the supervisor write to, of 4 KiB", pages(cell, count), others, "", "")
+    inside_pages = pages(lambda: cell(confined), count)
+    row("pages that the cell and the supervisor write to, of 4 KiB", inside_pages, others, "", "")
+
+
+def signed(seconds: float) -> str:
+    """A difference in milliseconds, in words."""
+    return f"{abs(1000 * seconds):.1f} ms {'more' if seconds > 0 else 'less'}"
 
 
 def main() -> None:
-    options = start(__doc__, ("--cells", int, 200, "cells"), ("--confined", int, 1, "0: cells outside the sandbox"))
+    options = start(__doc__, ("--cells", int, 200, "cells"))
     # As every engine starts: with huge pages, which make the bare forks cheaper too, and without threads of libraries.
     environ, _ = cell_environment(os.environ, threads=1, keeps_python_path=True, extra={})
     if environ != os.environ:
         os.execve(sys.executable, [sys.executable, *sys.argv], environ)
     with tempfile.TemporaryDirectory(prefix="pt2bugs-benchmark-") as name:
-        namespace = linux.enter_namespace()
-        if namespace and (pid := os.fork()):
+        if not linux.enter_namespace():
+            raise SystemExit("this system allows no PID namespace, and so no sandbox")
+        if pid := os.fork():
             raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
-        measure(Path(name), options.cells, namespace=namespace, confined=bool(options.confined))
-        if namespace:
-            sys.stdout.flush()
-            os._exit(0)  # the folder is the other process's
+        measure(Path(name), options.cells)
+        sys.stdout.flush()
+        os._exit(0)  # the folder is the other process's
 
 
 if __name__ == "__main__":

@@ -301,7 +301,7 @@ def test_fix_mends_what_is_mechanical(folder: Path, capsys: pytest.CaptureFixtur
     assert b"\r" not in data
     assert b" \n" not in data
     assert data.endswith(b'if __name__ == "__main__":\n    test_issue("inductor")\n')
-    assert "mended: moved to cases/inductor/pytorch_7.py" in capsys.readouterr().err
+    assert "fixed: moved to cases/inductor/pytorch_7.py" in capsys.readouterr().err
 
 
 @pytest.fixture

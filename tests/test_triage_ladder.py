@@ -31,7 +31,7 @@ ALWAYS = (*LAYERS, "dynamic_false")
 
 
 @dataclass
-class TableLaboratory:
+class TableRunner:
     """Passes below a layer and fails from it on. `asked` are the redirections of all runs."""
 
     first: str
@@ -49,7 +49,7 @@ class TableLaboratory:
         return RunResult(self.fails if fails else Observation(Outcome.PASS), entered=("compile",))
 
 
-def climbed(runner: TableLaboratory, *, source: str = "pass\n", breaks: int = 0, is_named: bool = False) -> Ladder:
+def climbed(runner: TableRunner, *, source: str = "pass\n", breaks: int = 0, is_named: bool = False) -> Ladder:
     result = RunResult(FAILS, entered=("compile",), backends=("inductor",), breaks=breaks)
     reproduction = Reproduction(result, result.identity, 1, 1, Oracle())
     climber = Climber(cast(ProgramRunner, runner), Program(Path("p.py"), source), reproduction, lambda _: None)
@@ -68,7 +68,7 @@ def climbed(runner: TableLaboratory, *, source: str = "pass\n", breaks: int = 0,
     ],
 )
 def test_what_is_tried_where_a_layer_is_the_first_to_fail(first: str, further: tuple[str, ...]) -> None:
-    runner = TableLaboratory(first)
+    runner = TableRunner(first)
     ladder = climbed(runner)
     assert (ladder.first_failing, ladder.below) == (first, LAYERS[LAYERS.index(first) - 1])
     assert tuple(step.rung for step in ladder.steps) == (*ALWAYS, *further)
@@ -76,7 +76,7 @@ def test_what_is_tried_where_a_layer_is_the_first_to_fail(first: str, further: t
 
 
 def test_layer_that_the_program_asks_for_is_its_reproduction() -> None:
-    runner = TableLaboratory("inductor")
+    runner = TableRunner("inductor")
     ladder = climbed(runner)
     assert ladder.first_failing == "inductor"
     assert {"backend": "inductor"} not in runner.asked
@@ -87,7 +87,7 @@ def test_mistake_of_the_program_shows_where_dynamo_alone_compiles(first: str, is
     """It raises without the compiler, too, there and in other words. A layer above Dynamo may refuse more."""
 
     @dataclass
-    class Laboratory(TableLaboratory):
+    class SlowStart(TableRunner):
         def run(self, _: Path, redirect: Mapping[str, Any], **options: Any) -> RunResult:
             if redirect.get("backend") != "none":
                 return super().run(Path(), redirect, **options)
@@ -95,14 +95,14 @@ def test_mistake_of_the_program_shows_where_dynamo_alone_compiles(first: str, is
 
     result = RunResult(FAILS, entered=("compile",), backends=("inductor",), lines=(3,))
     reproduction = Reproduction(result, result.identity, 1, 1, Oracle())
-    runner = cast(ProgramRunner, Laboratory(first))
+    runner = cast(ProgramRunner, SlowStart(first))
     climber = Climber(runner, Program(Path("p.py"), "pass\n"), reproduction, lambda _: None)
     assert climber.climb().first_failing == ("none" if is_plain else first)
     assert climber.ladder.is_plain_in_other_words is is_plain
 
 
 def test_nothing_more_is_tried_where_the_compiler_is_not_needed() -> None:
-    runner = TableLaboratory("none")
+    runner = TableRunner("none")
     ladder = climbed(runner)
     assert ladder.first_failing == "none"
     assert len(runner.asked) == 1
@@ -111,10 +111,10 @@ def test_nothing_more_is_tried_where_the_compiler_is_not_needed() -> None:
 
 def test_a_rung_that_can_tell_nothing_is_not_run() -> None:
     """A frame names the component: no rung is needed for that. Where no graph breaks, `fullgraph` changes nothing."""
-    assert tuple(step.rung for step in climbed(TableLaboratory("eager"), is_named=True).steps) == ALWAYS
-    broken = climbed(TableLaboratory("eager"), breaks=1, is_named=True)
+    assert tuple(step.rung for step in climbed(TableRunner("eager"), is_named=True).steps) == ALWAYS
+    broken = climbed(TableRunner("eager"), breaks=1, is_named=True)
     assert tuple(step.rung for step in broken.steps) == (*ALWAYS, "fullgraph")
-    named = climbed(TableLaboratory("inductor"), source="torch.compile(f, mode='max-autotune')\n")
+    named = climbed(TableRunner("inductor"), source="torch.compile(f, mode='max-autotune')\n")
     assert DEFAULT_MODE in [step.rung for step in named.steps]
 
 
@@ -134,7 +134,7 @@ def test_settings_that_tell_a_bug_from_rounding_come_first(
     first: str, fails: Observation, heals: tuple[str, ...], asked: list[str]
 ) -> None:
     """Of a wrong result, before anything else is tried on the first failing rung."""
-    runner = TableLaboratory(first, heals, fails)
+    runner = TableRunner(first, heals, fails)
     result = RunResult(fails, entered=("compile",), backends=("inductor",))
     reproduction = Reproduction(result, result.identity, 1, 1, Oracle())
     climber = Climber(cast(ProgramRunner, runner), Program(Path("p.py"), "pass\n"), reproduction, lambda _: None)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
@@ -230,3 +231,13 @@ class Case:
             "doc": self.doc,
             "hash": self.hash,
         }
+
+
+def pinned_release(dependencies: Iterable[str]) -> str:
+    """Return the torch release that dependencies pin; empty if they pin none.
+
+    Args:
+        dependencies: those of a header.
+    """
+    pins = (re.fullmatch(r"torch==(\d+\.\d+\.\d+)", requirement.replace(" ", "")) for requirement in dependencies)
+    return next((pin[1] for pin in pins if pin), "")

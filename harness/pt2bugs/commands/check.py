@@ -44,7 +44,7 @@ class Options(LinesOptions):
 
     no_run: bool = option("--no-run", default=False, help="only the file and the journal, no runs")
     watch: bool = option("--watch", default=False, help="show all problems of the files anew whenever one changes")
-    fix: bool = option("--fix", default=False, help="mend what is mechanical: format, pins, main block, folder")
+    fix: bool = option("--fix", default=False, help="fix what is mechanical: format, pins, main block, folder")
     json: bool = option("--json", default=False, help="all findings as JSON")
 
 
@@ -199,7 +199,7 @@ def fix(options: Options) -> list[str]:
         path, done = autofix(file, [record for record in lines if record["case"] == file.stem])
         paths.append(str(path))
         for change in done:
-            say(f"{path}: mended: {change}")
+            say(f"{path}: fixed: {change}")
     return paths if options.patterns else []
 
 

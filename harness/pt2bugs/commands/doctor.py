@@ -45,7 +45,7 @@ def results_finding() -> Finding:
     try:
         orphans = sorted(results.load(load_cases(corpus_roots([])), warn).orphans)
     except Pt2bugsError as error:
-        return Finding("results", False, first_line(error), "mend what it names")
+        return Finding("results", False, first_line(error), "fix what it names")
     if not orphans:
         return Finding("results", True, f"{results.folder}: every line has its case")
     names = ", ".join(orphans[:5]) + (f" and {len(orphans) - 5} more" if len(orphans) > 5 else "")

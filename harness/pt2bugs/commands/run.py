@@ -9,11 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pt2bugs.bisect.search import Search, choose, takes_part
-from pt2bugs.case.cells import Cell, CellName
+from pt2bugs.bisect.deciding import deciding
 from pt2bugs.case.model import Case
 from pt2bugs.case.observation import telling_line
-from pt2bugs.case.vocabulary import COUNTED, EXPECTED, FAILURES, Outcome, Verdict
+from pt2bugs.case.vocabulary import COUNTED, EXPECTED, Verdict
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say, warn
 from pt2bugs.commands.cost import render_cost
@@ -27,16 +26,14 @@ from pt2bugs.commands.selection import (
     results_of,
     run_options,
 )
-from pt2bugs.curate.case_text import pinned_release
 from pt2bugs.engine.check import NOTHING_COMPILED
-from pt2bugs.envs.environment import Key
 from pt2bugs.errors import InputError
 from pt2bugs.files import append_text
 from pt2bugs.report.annotations import Measured, run_annotations, run_summary
 from pt2bugs.results.folder import Results, results_folder
-from pt2bugs.results.history import Histories, State
+from pt2bugs.results.history import Histories
 from pt2bugs.results.journal import Record
-from pt2bugs.results.line import cell_key, version_key
+from pt2bugs.results.line import cell_key
 from pt2bugs.run.plan import RunOptions, Target, Work, line_of, owed
 
 EXAMPLES = (
@@ -162,67 +159,26 @@ def measure(options: Options, planned: Planned) -> Planned:
         planned: the work. Where an environment fails, it says so afterwards.
     """
     how = replace(run_options(options), capability=options.capability)
-    asked: list[Work] = []
+    ran: list[Work] = []
 
     def batches() -> Iterator[tuple[list[Work], RunOptions]]:
-        for work in _deciding(planned) if options.bisect else [planned.work]:
+        for work in deciding(planned.meant, planned.newest) if options.bisect else [planned.work]:
             yield work, how
-            asked.extend(work)
+            ran.extend(work)
 
     run_cells(options, open_store(options), planned.results, planned.newest, batches())
     planned.results.derive(planned.newest)
     if not options.bisect:
         return planned
-    lines, run = planned.newest.lines(), {(part.target.key, cell.key) for part in asked for cell in part.cells}
+    lines, seen = planned.newest.lines(), {(part.target.key, cell.key) for part in ran for cell in part.cells}
     meant = [
-        Work(target, [cell for cell in part.cells if (target.key, cell.key) in run or line_of(lines, target, cell)])
+        Work(target, [cell for cell in part.cells if (target.key, cell.key) in seen or line_of(lines, target, cell)])
         for part in planned.meant
         for target in [part.target]
     ]
-    narrowed = replace(planned, meant=meant, work=asked)
+    narrowed = replace(planned, meant=meant, work=ran)
     say(f"--bisect: {planned.cells - narrowed.cells} cells between releases that answer alike were not run")
     return narrowed
-
-
-def _deciding(planned: Planned) -> Iterator[list[Work]]:
-    """Yield what to run next: the ends, then halfway between one that fails and one that passes, until none is left.
-
-    A new case has no entries, so that any failure counts.
-    """
-    rows: dict[tuple[CellName, tuple[str, ...]], dict[str, tuple[Target, Cell]]] = {}
-    for part in planned.meant:
-        for cell in part.cells:
-            rows.setdefault((cell.key, part.target.key.extras), {})[part.target.key.torch] = part.target, cell
-    searches = {}
-    for row, places in rows.items():
-        pinned = {pinned_release(cell.case.dependencies) for _, cell in places.values()}
-        releases = sorted(places, key=version_key)
-        searches[row] = Search(releases, {release: release in pinned for release in releases})
-    while True:
-        lines = planned.newest.lines()
-        for row, search in searches.items():
-            for release, (target, cell) in rows[row].items():
-                if (record := line_of(lines, target, cell)) is not None:
-                    search.states[release] = _STATES.get(Outcome(record["outcome"]), State.UNKNOWN)
-        chosen = choose(searches.values(), at_once=2)
-        if not chosen:
-            # A bug that shows at neither end, nor on the release of the header, is looked for everywhere.
-            hidden = [search for search in searches.values() if State.BUG not in search.states.values()]
-            if all(search.thorough for search in hidden):
-                return
-            for search in hidden:
-                search.thorough = True
-            continue
-        work: dict[Key, Work] = {}
-        for row, search in searches.items():
-            for release in [release for release in chosen if takes_part(search, release)]:
-                target, cell = rows[row][release]
-                work.setdefault(target.key, Work(target, [])).cells.append(cell)
-                search.states[release] = State.UNKNOWN
-        yield list(work.values())
-
-
-_STATES = {Outcome.PASS: State.NO_BUG, **dict.fromkeys(FAILURES, State.BUG)}
 
 
 def query(planned: Planned) -> Answers:
@@ -269,7 +225,7 @@ def render(options: Options, planned: Planned, answers: Answers) -> int:
         say(f"next: {step}")
     title = f"shard {options.shard.number}/{options.shard.count}" if options.shard else ""
     unanswered = planned.cells - len(answers.lines)
-    _telloption(options, planned.matrix, Measured(title, answers.lines, answers.unexpected, unanswered, failures))
+    _tell_ci(options, planned.matrix, Measured(title, answers.lines, answers.unexpected, unanswered, failures))
     return UNEXPECTED if failures or unanswered or answers.unexpected else OK
 
 
@@ -314,7 +270,7 @@ def _part(matrix: MatrixPlan, options: Options) -> Sequence[Work]:
     return shard
 
 
-def _telloption(options: Options, matrix: MatrixPlan, measured: Measured) -> None:
+def _tell_ci(options: Options, matrix: MatrixPlan, measured: Measured) -> None:
     """Print annotations on stdout, or on stderr where stdout is data; write the summary where it is asked for."""
     cases = {case.id: case for case in matrix.corpus}
     if options.annotations:

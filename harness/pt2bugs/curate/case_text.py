@@ -15,7 +15,7 @@ from typing import Any
 import tomlkit
 from packaging.version import Version
 from pt2bugs.case.header import CLOSING, OPENING, find_block
-from pt2bugs.case.model import Case
+from pt2bugs.case.model import Case, pinned_release
 from pt2bugs.curate.placeholders import PLACEHOLDER
 from pt2bugs.curate.script import parse_program
 from pt2bugs.errors import InputError
@@ -211,16 +211,6 @@ def _with_keys(toml: str, keys: Mapping[str, str | None]) -> str:
 
 
 # --- dependencies -------------------------------------------------------------------------------------
-
-
-def pinned_release(dependencies: Iterable[str]) -> str:
-    """Return the torch release that dependencies pin; empty if they pin none.
-
-    Args:
-        dependencies: those of a header.
-    """
-    pins = (re.fullmatch(r"torch==(\d+\.\d+\.\d+)", requirement.replace(" ", "")) for requirement in dependencies)
-    return next((pin[1] for pin in pins if pin), "")
 
 
 def with_pin(text: str, failing: Iterable[str], name: str) -> str:

@@ -11,9 +11,10 @@ from typing import Any
 
 import black
 from pt2bugs.case.header import decode, find_block, read_regular
+from pt2bugs.case.model import pinned_release
 from pt2bugs.case.toml import TOMLDecodeError, parse_toml
 from pt2bugs.case.vocabulary import COMPONENTS, SYMPTOMS
-from pt2bugs.curate.case_text import NewHeader, case_text, pinned_release
+from pt2bugs.curate.case_text import NewHeader, case_text
 from pt2bugs.curate.placeholders import PLACEHOLDER
 from pt2bugs.curate.script import CheckSource, script_to_check
 from pt2bugs.errors import InputError
