@@ -17,9 +17,8 @@ from matrix_project import Project
 from packaging.version import Version
 from pt2bugs.bisect.search import budget
 from pt2bugs.cli import command_parser, main
-from pt2bugs.commands.bisect import range_of
 from pt2bugs.commands.options import options_of
-from pt2bugs.envs.releases import Release
+from pt2bugs.envs.releases import Release, range_of
 from seeded import BLOCKED, BUG, git_of, write_case, write_journal
 from suite import case_text
 
@@ -351,4 +350,5 @@ def test_the_range(arguments: list[str], expected: str) -> None:
     parser, bisect = command_parser("bisect")
     known = [Release(Version(version), ("3.11",)) for version in KNOWN]
     options = options_of(bisect.Options, parser.parse_args(arguments))
-    assert " ".join(map(str, range_of(options, known))) == expected
+    chosen = range_of(options.torch, known, patches=options.patches, candidates=options.candidates)
+    assert " ".join(map(str, chosen)) == expected

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,8 +9,6 @@ from itertools import groupby
 from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
-from packaging.specifiers import SpecifierSet
-from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from pt2bugs.backends.spec import backend_spec
@@ -38,16 +35,15 @@ from pt2bugs.commands.selection import (
 )
 from pt2bugs.envs.environment import Key
 from pt2bugs.envs.extras import known_extras
-from pt2bugs.envs.packages import package_word
+from pt2bugs.envs.packages import is_package
 from pt2bugs.envs.releases import (
     Release,
     ReleaseError,
     known_releases,
-    minors,
     one_release,
     package_versions,
     parse_request,
-    select_releases,
+    range_of,
 )
 from pt2bugs.errors import InputError, NothingSelected, install_command
 from pt2bugs.isolate import fixes
@@ -167,7 +163,8 @@ def plan(options: Options, corpus: Sequence[Case], cells: Sequence[Cell]) -> Bis
         )
         targets = _package_targets(options, requirement, release, versions, histories)
         return Bisection(cells, targets, results, histories, thorough=options.thorough, axis=requirement.name)
-    targets = _targets(options, range_of(options, known), histories)
+    releases = range_of(options.torch, known, patches=options.patches, candidates=options.candidates)
+    targets = _targets(options, releases, histories)
     return Bisection(cells, targets, results, histories, thorough=options.thorough)
 
 
@@ -190,46 +187,7 @@ def measure(options: Options, bisection: Bisection) -> None:
         bisection.results.derive(bisection.journal)
 
 
-# --- the range ----------------------------------------------------------------------------------------
-
-
-def range_of(options: Options, releases: Sequence[Release]) -> list[Release]:
-    """Return the releases that take part, oldest first.
-
-    Args:
-        options: of the command.
-        releases: that there are.
-
-    Raises:
-        ReleaseError: a value of ``--torch`` matches nothing.
-        InputError: fewer than two releases: nothing can change.
-    """
-    chosen: set[Release] = set()
-    specs = options.torch or ["all" if options.patches else "minors"]
-    for spec, request in zip(specs, parse_request(specs), strict=True):
-        matching = _matching(spec, request, releases, candidates=options.candidates)
-        if spec == "minors" or (isinstance(request, SpecifierSet) and not options.patches):
-            matching = [*minors(matching), *(release for release in matching if release.version.is_prerelease)]
-        chosen.update(matching)
-    if len(chosen) < 2:
-        named = " ".join(options.torch) or "minors"
-        only = next(iter(chosen))
-        hint = "" if options.patches else "; --patches takes every patch release"
-        raise InputError(f"--torch {named}: only torch {only} is in this range, a bisection needs two{hint}")
-    return sorted(chosen)
-
-
-def _matching(spec: str, request: object, releases: Sequence[Release], *, candidates: bool) -> list[Release]:
-    """Return the releases that a word means, candidates included where asked for."""
-    selected = select_releases([spec if spec != "minors" else "all"], releases)
-    if not candidates or isinstance(request, Version):
-        return selected
-    pool = [release for release in releases if release.version.pre is not None and release.version.dev is None]
-    if isinstance(request, SpecifierSet):
-        pool = [release for release in pool if request.contains(release.version, prereleases=True)]
-    elif not isinstance(request, str):
-        return selected
-    return [*selected, *pool]
+# --- the environments ----------------------------------------------------------------------------------------
 
 
 def _targets(options: Options, releases: Sequence[Release], histories: Histories) -> dict[str, Target | str]:
@@ -288,16 +246,8 @@ def _with_version(options: Options, name: str, version: str) -> Options:
     """Return the options with a version of a package: in place of the one that `--with` or the backend names."""
     named = options.packages or [text for _, text in backend_spec(options.backend[0]).installs]
     pin = f"{name}=={version}"
-    packages = [pin if _is_of(text, name) else text for text in named]
+    packages = [pin if is_package(text, name) else text for text in named]
     return replace(options, packages=packages if pin in packages else [*packages, pin])
-
-
-def _is_of(text: str, name: str) -> bool:
-    """Return whether a requirement or a wheel is of a package."""
-    word, _ = package_word(text)
-    wheel = word.partition("@")[0]
-    own = wheel.partition("-")[0] if wheel.endswith(".whl") else re.split(r"[^\w.-]", word)[0]
-    return canonicalize_name(own) == canonicalize_name(name)
 
 
 # --- the answer ---------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
 from pt2bugs.errors import InputError
 
 _LEFT_OUT = frozenset({".git", "__pycache__", "build", "dist", ".venv", ".mypy_cache", ".ruff_cache", ".pytest_cache"})
@@ -32,6 +33,22 @@ def package_word(text: str) -> tuple[str, str]:
     except InvalidRequirement:
         problem = "is neither a requirement, such as openvino==2026.4.1, nor a wheel or folder that is there"
         raise InputError(f"--with {text}: {problem}") from None
+
+
+def is_package(text: str, name: str) -> bool:
+    """Return whether a requirement or a wheel is of a package.
+
+    Args:
+        text: of ``--with``.
+        name: of the package.
+
+    Raises:
+        InputError: it is neither a requirement nor a file or folder.
+    """
+    word, _ = package_word(text)
+    wheel = word.partition("@")[0]
+    own = wheel.partition("-")[0] if wheel.endswith(".whl") else re.split(r"[^\w.-]", word)[0]
+    return canonicalize_name(own) == canonicalize_name(name)
 
 
 def folder_word(word: str) -> str:

@@ -403,3 +403,41 @@ def select_releases(specs: Sequence[str], releases: Sequence[Release], option: s
             raise ReleaseError(f"{option}{spec}: matches no torch release for this platform{newest}")
         chosen.update(selected)
     return sorted(chosen)
+
+
+def range_of(specs: Sequence[str], releases: Sequence[Release], *, patches: bool, candidates: bool) -> list[Release]:
+    """Return the releases over which something is searched, oldest first: of a range the newest patch of each minor.
+
+    Args:
+        specs: values of ``--torch``; none mean all minor releases.
+        releases: that there are.
+        patches: whether every patch release of a range takes part.
+        candidates: whether release candidates take part.
+
+    Raises:
+        ReleaseError: a value does not parse, or matches no release.
+        InputError: fewer than two releases: nothing can change.
+    """
+    chosen: set[Release] = set()
+    asked = list(specs) or ["all" if patches else "minors"]
+    for spec, request in zip(asked, parse_request(asked), strict=True):
+        matching = select_releases([spec if spec != "minors" else "all"], releases)
+        if candidates:
+            matching += _candidates_of(request, releases)
+        if spec == "minors" or (isinstance(request, SpecifierSet) and not patches):
+            matching = [*minors(matching), *(release for release in matching if release.version.is_prerelease)]
+        chosen.update(matching)
+    if len(chosen) < 2:
+        named = " ".join(specs) or "minors"
+        only = next(iter(chosen))
+        hint = "" if patches else "; --patches takes every patch release"
+        raise InputError(f"--torch {named}: only torch {only} is in this range, a bisection needs two{hint}")
+    return sorted(chosen)
+
+
+def _candidates_of(request: object, releases: Sequence[Release]) -> list[Release]:
+    """Return the release candidates of a range; none for a word that names releases otherwise."""
+    pool = [release for release in releases if release.version.pre is not None and release.version.dev is None]
+    if isinstance(request, SpecifierSet):
+        return [release for release in pool if request.contains(release.version, prereleases=True)]
+    return pool if isinstance(request, str) else []
