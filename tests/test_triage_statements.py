@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from pt2bugs.case.corpus import brought, load_cases
-from pt2bugs.triage.statements import stated, statements
+from pt2bugs.triage.statements import rewrites, stated, statements
 
 ENTRIES = [(kind, entry["match"], entry["source"]) for kind, entries in statements().items() for entry in entries]
 WORDS = ("counted-compilations", "counted-graphs", "counted-breaks", "memory", "wanted-error")
@@ -35,3 +35,13 @@ def test_torch_has_the_exception(kind: str, pattern: str, source: str) -> None:
     assert re.search(rf"^ *class {name}\b", (Path(torch.origin).parents[1] / file).read_text(), re.MULTILINE)
     assert stated(kind, f"{file.removesuffix('.py').replace('/', '.')}.{name}")
     assert re.search(pattern, f"{file.removesuffix('.py').replace('/', '.')}.{name}")
+
+
+def test_hints_that_suggest_a_rewrite() -> None:
+    message = """Unsupported call
+  Hint: This graph break is fundamental - it is unlikely that Dynamo will ever be able to trace it.
+  Hint: Use `torch.cond` to express dynamic control flow.
+  Hint: It may be possible to write Dynamo tracing rules for this code.
+  Hint: Use `torch.cond` to express dynamic control flow.
+"""
+    assert rewrites(message) == ("Use `torch.cond` to express dynamic control flow.",)

@@ -11,6 +11,7 @@ from typing import Any
 
 from pt2bugs.triage.program import Program
 from pt2bugs.triage.runner import ProgramRunner, RunResult
+from pt2bugs.triage.statements import rewrites
 
 _PREFIX = re.compile(r"^(?:\[[^\]]*\]:? ?)*[VDIWE]\d{4} [\d:.]+ \d+ \S+:\d+\](?: \[[^\]]*\])* ?", re.MULTILINE)
 """Begin of every line that torch logs: time, process, place in torch, number of the compilation."""
@@ -19,9 +20,7 @@ _RECOMPILED = re.compile(r"^Recompiling function (?P<name>\S+) in (?P<file>\S+?)
 _REASON = re.compile(r"^(?:Graph Break )?Reason: (?P<reason>.+)$", re.MULTILINE)
 _CALL = "Encountered graph break when attempting to trace"
 """A reason that names no more than the instruction; the next paragraph has the cause."""
-_HINT = re.compile(r"^\s*Hint: (?P<hint>.+)$", re.MULTILINE)
 _GUARD = re.compile(r"^\s*- \d+/\d+: (?P<guard>.+)$", re.MULTILINE)
-_NO_REWRITE = ("This graph break is fundamental", "Please report an issue", "It may be possible to write Dynamo")
 MAX_PLACES = 5
 
 
@@ -120,8 +119,7 @@ def _reason(part: str) -> tuple[str, tuple[str, ...]]:
     if match is not None and reason.startswith(_CALL):
         lines = [line.strip() for line in part[match.end() :].splitlines() if line.strip()]
         reason = lines[0] if lines else reason
-    hints = dict.fromkeys(hint["hint"].strip() for hint in _HINT.finditer(part))
-    return reason, tuple(hint for hint in hints if not hint.startswith(_NO_REWRITE))
+    return reason, rewrites(part)
 
 
 def _guards(part: str) -> tuple[str, tuple[str, ...]]:

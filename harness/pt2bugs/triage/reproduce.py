@@ -11,13 +11,9 @@ from pt2bugs.errors import NothingSelected
 from pt2bugs.triage.identity import PRINTS_OTHERWISE, Identity, is_repeated
 from pt2bugs.triage.program import CannotRun, Program, is_unused
 from pt2bugs.triage.runner import ProgramRunner, RunResult
+from pt2bugs.triage.statements import stated
 
 TIMES = 3
-_NO_GPU = re.compile(
-    r"Torch not compiled with \w+ enabled|Found no NVIDIA driver|No CUDA GPUs are available|No HIP GPUs are available"
-    r"|Cannot access accelerator device|PyTorch is not linked with support for \w+ devices|CUDA driver"
-    r"|Invalid device(?: string)?: '?(?:cuda|xpu|mps)|no kernel image is available"
-)
 MISSING = re.compile(r"No module named '([^']+)'")
 """The message of an import of a module that is not installed."""
 
@@ -190,5 +186,7 @@ def refuse(program: Program, result: RunResult, runner: ProgramRunner) -> None:
         raise CannotRun(f"{name}: asks for other arguments; give them after --")
     statement = program.source.splitlines()[result.lines[-1] - 1] if result.lines else ""
     wants_gpu = not result.entered and re.search(r"\b(?:cuda|xpu|hip|mps)\.is_available", statement)
-    if seen.outcome in (Outcome.RAISE, Outcome.WRONG) and ((said := _NO_GPU.search(message)) or wants_gpu):
-        raise CannotRun(f"{name}: needs a GPU, which there is none of here ({said[0] if said else statement.strip()})")
+    is_refused = bool(stated("no-accelerator", message))
+    if seen.outcome in (Outcome.RAISE, Outcome.WRONG) and (is_refused or wants_gpu):
+        why = seen.summary if is_refused else statement.strip()
+        raise CannotRun(f"{name}: needs a GPU, and this machine has none ({why})")

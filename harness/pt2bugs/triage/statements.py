@@ -8,6 +8,8 @@ from pathlib import Path
 
 from pt2bugs.case.toml import parse_toml
 
+_HINT = re.compile(r"^\s*Hint: (?P<hint>.+)$", re.MULTILINE)
+
 
 @lru_cache(maxsize=1)
 def statements() -> dict[str, list[dict[str, str]]]:
@@ -25,3 +27,13 @@ def stated(kind: str, text: str) -> str:
         text: a message of an exception, its type, or an assertion.
     """
     return next((entry["source"] for entry in statements()[kind] if re.search(entry["match"], text)), "")
+
+
+def rewrites(text: str) -> tuple[str, ...]:
+    """Return the hints of a graph break that suggest a rewrite of the program, each once.
+
+    Args:
+        text: a message of Dynamo, or its log.
+    """
+    hints = dict.fromkeys(hint["hint"].strip() for hint in _HINT.finditer(text))
+    return tuple(hint for hint in hints if not stated("no-rewrite", hint))

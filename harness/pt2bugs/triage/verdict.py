@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +13,7 @@ from pt2bugs.triage.ladder import Climber
 from pt2bugs.triage.program import Program
 from pt2bugs.triage.reproduce import Reproduction
 from pt2bugs.triage.runner import ProgramRunner
-from pt2bugs.triage.statements import stated
+from pt2bugs.triage.statements import rewrites, stated
 
 BUG, LIMITATION, NOT_A_BUG = "bug", "limitation", "not-a-bug"
 WITHOUT_COMPILER, REFUSED, ROUNDING, RANDOMNESS = (
@@ -22,8 +21,6 @@ WITHOUT_COMPILER, REFUSED, ROUNDING, RANDOMNESS = (
 )  # fmt: skip
 EQUAL, NEAR = "equal", "near"
 """Words for a call of a compiled function, next to the same call without the compiler: see `inside.precision`."""
-_HINT = re.compile(r"^\s*Hint: (?P<hint>.+)$", re.MULTILINE)
-_NO_REWRITE = ("This graph break is fundamental", "Please report an issue")
 
 
 @dataclass(frozen=True)
@@ -88,8 +85,8 @@ def decide(
         return Verdict(NOT_A_BUG, REFUSED, "the call of torch.compile itself raises, before anything is compiled")
     message = reproduction.identity.message
     if reproduction.outcome is Outcome.RAISE and (source := stated("limitation", message)):
-        hints = tuple(m["hint"].strip() for m in _HINT.finditer(message) if not m["hint"].startswith(_NO_REWRITE))
-        return Verdict(LIMITATION, why=f"torch states that it does not capture this ({source})", hints=hints)
+        why = f"torch states that it does not capture this ({source})"
+        return Verdict(LIMITATION, why=why, hints=rewrites(message))
     if classification.symptom == "wrong-result":
         return _of_a_wrong_result(runner, program, reproduction, climber)
     return Verdict(BUG, why=classification.why)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.triage.statements import stated
 from pt2bugs.upgrade.exposure import Exposed, Exposure, told
 from pt2bugs.upgrade.recorded import Recorded, prints_alike
 
@@ -336,11 +337,6 @@ def _changed(name: str, old: Sequence[float], new: Sequence[float]) -> str:
     return f"{statistics.median(new):g} {_MEANING[name]} (before: {statistics.median(old):g})"
 
 
-_GPU = re.compile(
-    r"NVIDIA driver|No CUDA GPUs|not compiled with CUDA|CUDA is not available|hipErrorNoDevice", re.IGNORECASE
-)
-
-
 def oddities(side: Side) -> Iterator[str]:
     """Yield a sentence for each reason for which little can be said of a program on a release.
 
@@ -351,7 +347,7 @@ def oddities(side: Side) -> Iterator[str]:
     seen, where = run.seen, f"torch {side.release}"
     if seen.outcome is Outcome.TIMEOUT:
         yield f"{where}: the program was stopped when its time was up (--minutes); what it had compiled is compared"
-    elif _GPU.search(seen.message):
+    elif stated("no-accelerator", seen.message):
         yield f"{where}: the program needs a GPU, and this machine has none; run it where one is"
     elif seen.error_type.endswith("EOFError"):
         yield f"{where}: the program asks for input, and none is given; pass it as arguments, behind --"
