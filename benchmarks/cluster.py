@@ -97,7 +97,7 @@ class Matrix:
         return [{**record} for record in read_journal(files, lambda _: None)]
 
     def answered(self) -> Counter[tuple[object, ...]]:
-        """How often each cell was answered."""
+        """Return how often each cell was answered."""
         names = ("torch", "case", "check", "backend")
         return Counter(tuple(line[name] for name in names) for line in self.lines() if line["verdict"] != "error")
 

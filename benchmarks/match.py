@@ -1,4 +1,4 @@
-"""How well `pt2bugs match` recognizes failures: precision and recall on the journal, and on failures that are no bug.
+"""Precision and recall of `pt2bugs match` on the journal, and on failures that are no bug.
 
 python benchmarks/match.py                       the journal
 python benchmarks/match.py --others DIR          and the outputs (*.txt) of other programs, of which none is known
@@ -72,7 +72,7 @@ _WRAPPER = re.compile(r"^torch/_dynamo/eval_frame\.py:\d+ (?:_fn|compile_wrapper
 
 
 def kind_of(record: Record, bug: Bug) -> str:
-    """What there is to recognize the failure by."""
+    """Return what there is to recognize the failure by."""
     if record["outcome"] == Outcome.RAISE:
         if is_refusal(bug) and is_ordinary(bug.match or ""):
             return "refused in the words of an ordinary mistake"

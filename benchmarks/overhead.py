@@ -1,4 +1,4 @@
-"""What the engine adds to a cell, against a bare fork, exit and wait of the same process.
+"""The overhead of a cell: what the engine adds to a bare fork, exit and wait of the same process.
 
 A process imports torch and the compiler as a zygote does, and is the supervisor of its own cells, process 1 of a PID
 namespace: cell and fork are measured in turn, on the same parent. A cell here is all that the engine does for one: its
@@ -72,7 +72,7 @@ def page_faults() -> list[int]:
 
 
 def pages(run: Callable[[], float], count: int) -> str:
-    """How many pages the child and its parent write to for the first time: medians of the minor page faults."""
+    """Return how many pages the child and its parent write to for the first time: medians of minor page faults."""
     faults = []
     for _ in range(count):
         before = page_faults()

@@ -1,4 +1,4 @@
-"""What a fuzzer or checker finds, measured against the corpus: which documented bugs, and how often the same one.
+"""The recall of a fuzzer or checker, measured against the corpus: which documented bugs, and how often the same one.
 
 python benchmarks/recall.py --torch 2.13.0 --finds DIR                                what lies there already
 python benchmarks/recall.py --torch 2.13.0 --finds DIR --minutes 60 -- COMMAND ...    what the command writes there

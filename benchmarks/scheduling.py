@@ -1,4 +1,4 @@
-"""How far the queue of a cluster's driver is from the best there can be: a simulation with measured durations.
+"""The distance of the queue of a cluster's driver from the best there can be: a simulation with measured durations.
 
 Cases and releases are drawn, with a fixed seed, from those of the committed journal; a drawn cell lasts as long as the
 measured one did. The queue knows what the journal tells a driver: the mean and the longest of each check over the

@@ -111,7 +111,7 @@ def program_of(source: str, check: str, arguments: list[str]) -> str:
 
 
 def _is_left_out(statement: ast.stmt, check: str) -> bool:
-    """Whether it is the main block or another check."""
+    """Return whether it is the main block or another check."""
     if isinstance(statement, ast.FunctionDef):
         return statement.name.startswith("test_") and statement.name != check
     return isinstance(statement, ast.If) and "__name__" in ast.unparse(statement.test)
@@ -217,7 +217,7 @@ Rows = list[dict[str, Any]]
 
 
 def is_rung(row: Mapping[str, Any], *, as_first: bool = False, layers_only: bool = False) -> bool:
-    """Whether the first failing rung fits the header's component.
+    """Return whether the first failing rung fits the header's component.
 
     Args:
         as_first: by `RUNGS` alone.
@@ -233,7 +233,7 @@ def is_rung(row: Mapping[str, Any], *, as_first: bool = False, layers_only: bool
 
 
 def is_class(row: Mapping[str, Any], *, by_header: bool = False) -> bool:
-    """Whether the class is the documented one; `by_header` by the header's word alone, whatever the entry says."""
+    """Return whether the class is documented; `by_header` by the header's word alone, whatever the entry says."""
     return bool(row["class"] == (row["symptom"] if by_header else row.get("documented", row["symptom"])))
 
 

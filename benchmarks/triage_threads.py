@@ -1,4 +1,4 @@
-"""How often triage is right on programs that no rule of it was made after: those of `benchmarks/threads`.
+"""The accuracy of triage on programs that no rule of it was made after: those of `benchmarks/threads`.
 
     python benchmarks/triage_threads.py --python-exe PYTHON -o FILE.jsonl   measure, one line for each program
     python benchmarks/triage_threads.py --table FILE.jsonl [FILE.jsonl ...]  what was right, and what was not
@@ -34,13 +34,13 @@ Row = dict[str, Any]
 
 
 def truths(folder: Path = FOLDER) -> dict[str, Row]:
-    """What each program is, by its name."""
+    """Return what each program is, by its name."""
     known: dict[str, Row] = tomllib.loads((folder / "truth.toml").read_text())
     return known
 
 
 def row_of(answer: Mapping[str, Any], seconds: float) -> Row:
-    """What triage says of one program, of the line that it prints for it."""
+    """Return what triage says of one program, of the line that it prints for it."""
     lines = answer.get("minimized") or {}
     return {
         "program": Path(answer["program"]).stem,
@@ -57,7 +57,7 @@ def row_of(answer: Mapping[str, Any], seconds: float) -> Row:
 
 
 def rights_of(row: Row, truth: Row) -> dict[str, bool]:
-    """What is right about an answer, of what the program was asked for."""
+    """Return what is right about an answer, of what the program was asked for."""
     right = {"verdict": row["verdict"] == truth["verdict"]}
     if truth["verdict"] == "bug":
         right |= {
@@ -90,7 +90,7 @@ def measure(options: argparse.Namespace) -> None:
 
 
 def table(paths: Sequence[Path]) -> None:
-    """How many answers are right, by file, and the programs of the first."""
+    """Print how many answers are right, by file, and the programs of the first."""
     known = truths()
     measured = {path: [json.loads(line) for line in path.read_text().splitlines()] for path in paths}
     heads = [

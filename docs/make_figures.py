@@ -90,7 +90,7 @@ def picture(curves: dict[str, pd.DataFrame]) -> str:
 
 
 def where_fixes_sit(folder: Path) -> tuple[Counter[str], Counter[str]]:
-    """How many isolations have each label, and how many isolated units are in each file."""
+    """Return how many isolations have each label, and how many isolated units are in each file."""
     labels: Counter[str] = Counter()
     files: Counter[str] = Counter()
     for path in sorted((folder / "fixes").glob("*.json")):
@@ -178,7 +178,7 @@ def lives_table(bugs: pd.DataFrame, seen: pd.DataFrame) -> str:
 
 
 def years_table(seen: pd.DataFrame) -> str:
-    """How many bugs of each symptom are first seen in releases of each year."""
+    """Return how many bugs of each symptom are first seen in releases of each year."""
     counts = pd.crosstab(seen.symptom, seen.first_failing_on.str[:4])
     rows = ((name, *row) for name, row in zip(counts.index, counts.to_numpy(), strict=True))
     return table(("symptom", *counts.columns), rows)

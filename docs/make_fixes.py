@@ -45,7 +45,7 @@ def table(head: Sequence[object], lines: Iterable[Sequence[object]]) -> str:
 
 
 def counts(rows: Sequence[Row]) -> str:
-    """How many checks were asked, in each direction, and what came of them."""
+    """Return how many checks were asked, in each direction, and what came of them."""
 
     def lines() -> Iterator[Sequence[object]]:
         for direction in ("fixed", "introduced"):

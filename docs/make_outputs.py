@@ -26,7 +26,7 @@ def page(text: str) -> str:
 
 
 def shown(output: str) -> str:
-    """What a page shows of an output."""
+    """Return what a page shows of an output."""
     lines = [line if len(line) <= WIDTH else f"{line[: WIDTH - 4]} ..." for line in output.rstrip().splitlines()]
     left_out = [f"... {len(lines) - LINES} more lines"] if len(lines) > LINES + 1 else []
     return "".join(f"{line}\n" for line in [*(lines[:LINES] if left_out else lines), *left_out])

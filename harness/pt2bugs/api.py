@@ -264,7 +264,7 @@ class Change:
 
 @dataclass(frozen=True)
 class BisectResult:
-    """Where a check was broken and fixed.
+    """The transitions of a check: where it was broken and fixed.
 
     Args:
         decided: every change is known; `summary` is the answer in a sentence.
@@ -339,7 +339,7 @@ def bisect(
 
 @dataclass(frozen=True)
 class TriageResult:
-    """What a triage makes of a program; texts are empty where there is nothing to say.
+    """The answer of a triage about a program; texts are empty where there is nothing to say.
 
     Args:
         outcome: of the program, ``pass`` if it does not fail; `error_type` and `message` are its identity.

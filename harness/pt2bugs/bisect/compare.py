@@ -1,4 +1,4 @@
-"""What a move from one release to another changes for a check."""
+"""The change of each check by a move from one release to another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a check changes: the search over an ordered list of versions, and the plan for many at once.
+"""The search for the places where a check changes, over an ordered list of versions, for many checks at once.
 
 Nothing here runs anything or knows what a release is. A probe says one of three things about a version; the
 search says which versions would help, and what is known so far.

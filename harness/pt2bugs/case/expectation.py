@@ -1,4 +1,4 @@
-"""What a case expects of a cell, and what an observation means against it."""
+"""The expectation of a case for a cell, and the verdict on an observation against it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was seen when a check ran."""
+"""The observation: what was seen when a check ran."""
 
 from __future__ import annotations
 

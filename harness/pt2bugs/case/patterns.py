@@ -13,7 +13,7 @@ DEADLINE_S = 5.0
 
 
 NOT_A_PATTERN = (regex.error, ValueError, OverflowError, RecursionError, MemoryError)
-"""What `compiled` raises of a text that is no regular expression."""
+"""Exceptions that `compiled` raises for a text that is no regular expression."""
 
 
 class PatternTimeout(Exception):

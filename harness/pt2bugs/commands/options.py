@@ -435,14 +435,14 @@ class ShardOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class RerunOptions:
-    """Whether cells are run that the journal answers."""
+    """The option to run cells that the journal answers."""
 
     rerun: bool = option("--rerun", default=False, help="run also what the journal answers")
 
 
 @dataclass(frozen=True, kw_only=True)
 class OfflineOptions:
-    """Whether the journal alone answers."""
+    """The option to answer by the journal alone."""
 
     offline: bool = option("--offline", default=False, help="answer from the journal alone, run nothing")
 
@@ -481,7 +481,7 @@ class MatrixOptions(SelectionOptions, ResultsOptions, RunningOptions, RerunOptio
 
 
 MINUTES = 10.0
-"""For one run of a program of one's own."""
+"""Minutes for one run of a program of one's own."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -46,7 +46,7 @@ _DIFFERENCES = (
     "The values for attribute 'stride()' do not match: (1009, 1013) != (1019, 1021).",
     "The values for attribute 'is_quantized' do not match: True != False.",
 )
-"""What `torch.testing.assert_close` says of values that no case computes."""
+"""Messages of `torch.testing.assert_close` about values that no case computes."""
 
 _TEXTS = (
     "something else went wrong",
@@ -66,7 +66,7 @@ _TEXTS = (
     "unsupported operand type(s) for +: 'NoneType' and 'int'",
     "JIT compilation failed with the following error: something else",
 )
-"""What Python, or a library, says in the same words of many failures."""
+"""Messages that Python, or a library, has for many failures."""
 
 _ADVICE = (
     "\n\nSet TORCHDYNAMO_VERBOSE=1 for the internal stack trace (please do this especially if you're reporting a bug "
@@ -90,7 +90,7 @@ _WRAPPERS = (
     "Dynamo failed to run FX node with fake tensors: call_function <built-in function something_else>(*(), **{{}}): "
     "got RuntimeError('{}')",
 )
-"""What layers of the compiler put around the words of a failure."""
+"""Texts that layers of the compiler put around the words of a failure."""
 
 _FRAMES = [
     f"torch/{place}"

@@ -1,4 +1,4 @@
-"""What a cell needs so that `torch.compile(backend=NAME)` finds its backend: modules that register it, and settings.
+"""The setup by which `torch.compile(backend=NAME)` finds a backend in a cell: modules that register it, and settings.
 
 Runs in the cell's process, so that a setting made for one cell is never seen by another.
 """

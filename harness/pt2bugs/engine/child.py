@@ -22,7 +22,7 @@ BODIES = {
     "canary": "pt2bugs.engine.canary:run_canary",
     "call": "pt2bugs.engine.call:run_call",
 }
-"""What a request may ask a cell to run, by its `kind`."""
+"""Functions that a request may ask a cell to run, by its `kind`."""
 
 
 def body_of(kind: str) -> Callable[[Any, ReportPipe], None]:

@@ -1,4 +1,4 @@
-"""What the compiler did in a cell, counted where a check cannot reset it.
+"""Counts of what the compiler did in a cell, kept where a check cannot reset them.
 
 A check may clear Dynamo's counters, call `torch._dynamo.reset()` or `torch._inductor.metrics.reset()`. So nothing is
 read from there at the end: each thing that torch counts with is replaced by one that notes every addition here.

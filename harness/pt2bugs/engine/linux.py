@@ -1,4 +1,4 @@
-"""What the engine asks of Linux: namespaces, signals at a parent's death, the process tree, limits of a process."""
+"""Requests of the engine to Linux: namespaces, signals at a parent's death, the process tree, limits of a process."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from pt2bugs.engine.folders import remove_tree
 from pt2bugs.engine.mounts import become_root, bind, mount_layer, mount_memory, mount_terminals, seal
 
 NETWORK, FILES, DISK = "network", "files", "disk"
-"""What the sandbox keeps a cell from. The journal names what a machine cannot do as `unconfined`."""
+"""Things that the sandbox keeps a cell from. The journal names those that a machine cannot do as `unconfined`."""
 
 READ_VARIABLE, WRITE_VARIABLE = "PT2BUGS_READ", "PT2BUGS_WRITE"
 """Variables that name further paths for cells to read or write, as PATH does: a licence, the cache of a backend."""

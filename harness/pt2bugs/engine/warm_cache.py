@@ -34,7 +34,7 @@ _ABANDONED_S = 7 * 24 * 3600
 _HEADER_S = 600
 """A precompiled header that is incomplete after so many seconds was left by a process that was killed."""
 _BEING_WRITTEN = b"gpcWrite"
-"""How g++ begins a precompiled header until it is complete."""
+"""First bytes of a precompiled header that g++ has not completed."""
 
 
 class Stored(TypedDict, total=False):

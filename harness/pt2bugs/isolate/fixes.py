@@ -14,7 +14,7 @@ from pt2bugs.files import write_text
 SCHEMA = 1
 FOLDER = "fixes"
 EVIDENCE = ("cited", "executed", "swap", "patch", "proved")
-"""What an isolation rests on, the weakest first: a pull request that the header names, changed functions that ran,
+"""Evidence of an isolation, the weakest first: a pull request that the header names, changed functions that ran,
 functions swapped in memory, text in fresh processes, and a proof."""
 LABELS = ("python", "header", "native", "mixed", "several", "unknown")
 THREADS = "threads.toml"

@@ -25,7 +25,7 @@ from pt2bugs.isolate.units import PatchError, Selection, Unit, Wheels
 from pt2bugs.run.measurement import MeasureOptions, Measuring, observe_exit
 
 TRACE_FACTOR = 5
-"""How much longer a check may take while its calls are traced."""
+"""Factor for the time of a check while its calls are traced."""
 _FUNCTION = "pt2bugs.isolate.inside:run"
 _WORSE = {"breaks": 1, "fallbacks": 1, "skipped": 1, "compilations": 1, "operators": -1, "graphs": -1}
 """The counts, and whether more of each is worse."""

@@ -120,7 +120,7 @@ class KnownBug:
     group: str
     entries: Sequence[Bug]
     signatures: dict[int, set[Signature]] = field(default_factory=dict)
-    """By the line of the entry."""
+    """Signatures by the line of their entry."""
     _wide: dict[int, str] = field(default_factory=dict)
 
     @property
@@ -211,7 +211,7 @@ class KnownBugs:
         self._history = history
         self._lives: dict[str, Life] = {}
         self._causes: dict[str, list[str]] = {}
-        """By case, which change fixed it."""
+        """The change that fixed each case."""
         for isolation in isolations:
             if isolation["direction"] == "fixed" and (cause := fixes.cause(isolation)):
                 self._causes.setdefault(isolation["case"], []).append(cause)

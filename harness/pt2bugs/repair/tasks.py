@@ -72,7 +72,7 @@ class Task:
 
     @property
     def twins(self) -> int:
-        """How many hidden checks there are beside the program itself."""
+        """The number of hidden checks beside the program itself."""
         return sum(probe.name != TASK for probe in self.probes)
 
     @property

@@ -113,7 +113,7 @@ class Census:
 
     @cached_property
     def cells_by_release(self) -> list[tuple[str, int, int]]:
-        """Of each release the cells that gave an answer on the CPU, and those that were skipped."""
+        """The cells of each release that gave an answer on the CPU, and those that were skipped."""
         answers: Counter[str] = Counter()
         skips: Counter[str] = Counter()
         for row in self.rows:
@@ -130,7 +130,7 @@ class Census:
 
     @cached_property
     def machines(self) -> list[tuple[str, list[tuple[str, int]]]]:
-        """Of each fact that differs between the lines of the CPU: its values, the most frequent first."""
+        """The values of each fact that differs between the lines of the CPU, the most frequent first."""
         records = [f.record for row in self.rows if row.cell.device == "cpu" for f in row.findings.values()]
         facts = ("device_name", "cpu_capability", "python", "harness")
         return [(fact, Counter(str(r.get(fact) or "not said") for r in records).most_common()) for fact in facts]
@@ -159,7 +159,7 @@ class Census:
 
     @cached_property
     def kinds(self) -> list[tuple[str, int, int, list[int]]]:
-        """Of each kind, guards aside: the cases, those seen failing, and those whose issue has each state upstream."""
+        """For each kind, guards aside: the cases, those seen failing, and those whose issue has each state upstream."""
         groups = {kind: [case for case in self.counted if case.kind == kind and not case.guard] for kind in KINDS}
         return [
             (

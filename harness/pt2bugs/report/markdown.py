@@ -12,7 +12,7 @@ _ESCAPES = {ord(sign): f"\\{sign}" for sign in "\\`*[]|~"} | {ord(sign): f"&#{or
 _UNDERSCORE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
 """An underscore within a word is no emphasis."""
 _BLOCK_BEGIN = re.compile(r"^(\d{0,9})([>=]|[-+.)](?=\s|-*$))")
-"""What makes a line an item of a list, a quotation or a heading."""
+"""Signs that make a line an item of a list, a quotation or a heading."""
 _PIPE = re.compile(r"(?<!\\)\|")
 
 

@@ -43,7 +43,7 @@ GROUP_STYLES = {
     Group.CANNOT_SAY: ("?", "flaky", "cannot say", "was not run, is skipped, or the layers above fail in another way"),
     Group.PASSES: (".", "pass", "passes", "passes, as Inductor does"),
 }
-"""Of each group of answers about a backend: a letter, the verdict whose colour it has, its name, its meaning."""
+"""Groups of answers about a backend, each with a letter, the verdict whose colour it has, its name, its meaning."""
 
 OUTCOME_LETTERS = {"wrong": "w", "raise": "r", "crash": "c", "timeout": "t", "oom": "m"}
 """A documented failure shows how it failed."""

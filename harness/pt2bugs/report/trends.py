@@ -19,7 +19,7 @@ class Trends:
     releases: Sequence[str]
     lives: Sequence[Life]
     shares: Mapping[str, float]
-    """Of each release: in how many of the rows it was measured, from 0 to 1."""
+    """The share of the rows that each release was measured in, from 0 to 1."""
 
     @classmethod
     def of(cls, histories: Iterable[History], releases: Sequence[str]) -> Trends:

@@ -13,7 +13,7 @@ from pt2bugs.results.line import CellKey, sorted_keys, where_of
 
 VERDICT = ("verdict",)
 COLUMNS = ("outcome", "verdict", "error_type", "message", "signal", "graphs")
-"""What `cells.csv` has of a cell beyond its key."""
+"""Columns of `cells.csv` beyond the key of a cell."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Difference:
     reason: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """For machines: the key, and both values of every column that differs."""
+        """Return the key, and both values of every column that differs."""
         both: list[dict[str, Any]] = [dict(record or {}) for record in (self.first, self.second)]
         values = {name: [record.get(name) for record in both] for name in self.columns}
         return {**self.key._asdict(), "differs": values, "reason": self.reason}

@@ -104,9 +104,9 @@ RUN_KEYS = (
     "build",
     "unconfined",
 )
-"""What lines of one run in one environment have in common."""
+"""Keys that the lines of one run in one environment have in common."""
 KEYS = tuple(key for key in Record.__annotations__ if key not in OPTIONAL_KEYS)
-"""What every line has, in the order in which it is written."""
+"""Keys of every line, in the order in which they are written."""
 
 
 class Facts(Protocol):

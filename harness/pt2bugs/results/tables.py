@@ -33,7 +33,7 @@ CELL_COLUMNS = [
 
 
 ROW = ["case", "check", "device", "backend", "extras"]
-"""What makes a row of the matrix."""
+"""Columns that make a row of the matrix."""
 
 
 def cells_table(lines: dict[CellKey, Record]) -> pd.DataFrame:

@@ -415,7 +415,7 @@ _OWN_FRAMES = re.compile(
     r"|^\n?Extension modules: .*\n?",
     re.MULTILINE,
 )
-"""What Python's fault handler prints of the harness below a check. Without it the stack of the check fits the line,
+"""Text of Python's fault handler about the harness below a check. Without it the stack of the check fits the line,
 whose innermost frames come first."""
 
 

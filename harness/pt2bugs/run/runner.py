@@ -46,7 +46,7 @@ class Progress:
 
 
 LINE_EVERY_S = 30.0
-"""Between two lines of progress where stderr is no terminal: the log of a CI shows that the run goes on."""
+"""Seconds between lines of progress where stderr is no terminal: the log of a CI shows that the run goes on."""
 
 
 @contextlib.contextmanager

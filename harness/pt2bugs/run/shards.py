@@ -118,7 +118,7 @@ def _place(target: Target) -> str:
 
 @dataclass(frozen=True)
 class OwedShard:
-    """What a shard has to run that the journal does not answer, and how many minutes that takes."""
+    """The cells of a shard that the journal does not answer, and the minutes that they take."""
 
     name: str
     number: int

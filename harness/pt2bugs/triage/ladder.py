@@ -33,7 +33,7 @@ NO_EXPORT: Mapping[str, Mapping[str, Any]] = {"no_export": {"backend": "none", "
 """Below the rungs of export: every module runs once, as it is, where it would be exported."""
 NO_AOT_INDUCTOR = "no_aot_inductor"
 BELOW: Mapping[str, Mapping[str, Any]] = {**NO_EXPORT, NO_AOT_INDUCTOR: {"aot_inductor": "none"}}
-"""Also below Inductor where it compiles ahead of time: the exported program runs instead of the package."""
+"""The rung below Inductor where it compiles ahead of time: the exported program runs instead of the package."""
 _INDUCTOR = "torch._inductor.config."
 SHAPES: Mapping[str, Mapping[str, Any]] = {
     "dynamic_false": {"dynamic": False},

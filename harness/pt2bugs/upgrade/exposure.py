@@ -62,7 +62,7 @@ class Exposed:
 
 @dataclass
 class Exposure:
-    """What is known of a program on one release. `covered` are sentences on what ran, and what did not."""
+    """The exposure of a program on one release. `covered` are sentences on what ran, and what did not."""
 
     torch: str
     covered: list[str] = field(default_factory=list)
@@ -113,7 +113,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Known:
-    """What the corpus, the journal and the isolated fixes say."""
+    """The statements of the corpus, the journal and the isolated fixes."""
 
     histories: Histories
     isolations: Sequence[Isolation]
@@ -460,7 +460,7 @@ def changed_place(plain: Recorded, fixed: Recorded) -> str:
 
 
 class Releases(Protocol):
-    """Where torch folders come from: installed ones, and those of releases that have a fix."""
+    """Sources of torch folders: installed ones, and those of releases that have a fix."""
 
     def torch_of(self, release: str) -> Path:
         """Return the torch folder of a release, made if it is not there.

@@ -22,7 +22,7 @@ from pt2bugs.upgrade.inside.recording import ARTIFACTS, FUNCTION
 from pt2bugs.upgrade.inside.replay import FUNCTION as REPLAY
 
 TRACE_FACTOR = 3
-"""How much longer a program may take while its calls are traced."""
+"""Factor for the time of a program while its calls are traced."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What one run of a program showed.
+    """The record of one run of a program.
 
     `artifacts` are texts by kind, in order; `calls` what was compared with eager; `problems` why something was not;
     `breaks` reason, file and line; `compiled` an entry of the compiler's own metrics for each frame; `graphs` those
@@ -72,7 +72,7 @@ class Recorded:
 
     @property
     def ending(self) -> str:
-        """How it ended, in a line."""
+        """The end of the run, in a line."""
         return self.seen.summary
 
     def fails_like(self, other: Recorded) -> bool:
@@ -87,7 +87,7 @@ class Recorded:
 
     @cached_property
     def aspects(self) -> Mapping[str, Any]:
-        """What two runs are compared by: texts by kind, results of calls, the ending and what was printed."""
+        """The aspects in which two runs are compared: texts by kind, results of calls, the ending and the output."""
         return {
             **{kind: self.artifacts.get(kind, ()) for kind in dict.fromkeys(ARTIFACTS.values())},
             "outputs": tuple((call.graph, call.number, call.digest) for call in self.calls),

@@ -68,7 +68,7 @@ class RecordedRequest(CallRequest):
 
 
 class RecordedReport(CheckReport):
-    """What a program did; `unswapped` is the file and line of functions that could not be swapped."""
+    """The report of a run; `unswapped` is the file and line of functions that could not be swapped."""
 
     stdout: str
     lines: list[int]
