@@ -17,6 +17,7 @@ import threading
 import zipfile
 from collections.abc import Iterator, Mapping
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib import metadata
 from pathlib import Path
 
 from packaging.utils import parse_wheel_filename
@@ -215,6 +216,7 @@ def write_backend(
     only: str = "",
     module: str = "",
     device: str = "",
+    requires: str = "",
 ) -> Path:
     """A wheel whose module of that name registers a backend of that name; its faults show in one torch `only`.
 
@@ -224,7 +226,21 @@ def write_backend(
     text = f"import torch\ntorch.backend_faults[{name!r}] = {dict(faults)!r}{condition}\n"
     text += f"torch.empty = lambda n, device: {{{device!r}: torch.ones}}[device](n)\n" if device else ""
     files = {f"{name}/__init__.py": "", f"{name}/{module}.py": text} if module else {f"{name}/__init__.py": text}
+    if requires:
+        about = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nRequires-Dist: {requires}\n"
+        files[f"{name}-{version}.dist-info/METADATA"] = about
     return _write_wheel(folder, name, version, files)
+
+
+def write_pytest(folder: Path) -> None:
+    """Wheels of the installed pytest and what it requires, so that an environment has them without a network."""
+    for name in ("pytest", "pluggy", "iniconfig", "packaging", "pygments", "exceptiongroup", "tomli"):
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            there = metadata.distribution(name)
+            sources = [path for path in there.files or () if path.suffix == ".py" and ".." not in path.parts]
+            files = {path.as_posix(): Path(path.locate()).read_text(encoding="utf-8") for path in sources}
+            files[f"{name}-{there.version}.dist-info/METADATA"] = there.read_text("METADATA") or ""
+            _write_wheel(folder, name, there.version, files)
 
 
 def _write_wheel(folder: Path, name: str, version: str, files: Mapping[str, str]) -> Path:

@@ -62,3 +62,33 @@ def test_what_is_right_about_a_triage(monkeypatch: pytest.MonkeyPatch) -> None:
     row = {"verdict": "bug", "rung": "eager", "class": "crash", "component": "fx", "known": [["similar", "pytorch_1"]]}
     assert rights_of(row, truth) == {"verdict": True, "rung": True, "class": True, "component": False, "known": False}
     assert rights_of(row, {"verdict": "not-a-bug"}) == {"verdict": False}
+
+
+def test_the_tables_of_exposure_are_those_of_its_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import exposures
+
+    text = exposures.PAGE.read_text(encoding="utf-8")
+    assert text == exposures.page(text), "python benchmarks/exposures.py table"
+
+
+def test_every_bitten_program_has_its_fix(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import exposures
+
+    told = exposures.truth()["bitten"]
+    assert set(told) == {path.stem for path in (exposures.PROGRAMS / "bitten").glob("*.py")}
+    assert set(told.values()) <= {isolation["case"] for isolation in exposures.isolations()}
+
+
+def test_what_two_moves_must_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    from exposures import facts
+
+    run = {"torch": "2.13.0", "graphs": 2, "compile_s": 3.5, "speedup": 1.2, "peak_memory_mb": 400.0}
+    lists: dict[str, list[object]] = {"breaks_for_you": [], "fixed_for_you": [], "not_known": []}
+    slower = {"what": "9 seconds of compilation (before: 3)"}
+    answer = {"runs": [run], "replay": [], "exposure": [], "changes_for_you": [], **lists}
+    assert facts(answer) == facts({**answer, "runs": [{**run, "compile_s": 9.0}], "changes_for_you": [slower]})
+    assert facts(answer) != facts({**answer, "runs": [{**run, "graphs": 3}]})
+    assert facts(answer) != facts({**answer, "changes_for_you": [{"what": "3 graphs (before: 2)"}]})

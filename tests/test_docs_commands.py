@@ -35,6 +35,7 @@ PARSED = {
     "pt2bugs isolate": "two releases whose sources differ: `test_isolate_command` has some",
     "pt2bugs hotfix": "the same",
     "pt2bugs upgrade": "programs of a user: `test_upgrade_move` has some",
+    "--pt2bugs-upgrade": "a suite of a user: `test_upgrade_suite` has one",
     "pt2bugs exposure": "a release with isolated fixes: `test_upgrade_exposure` has some",
     "pt2bugs repair start": "two such releases, and a proved fix: `test_repair_patch` makes a folder",
     "pt2bugs repair score": "the same: `test_repair_score` scores patches",

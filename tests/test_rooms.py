@@ -47,7 +47,7 @@ BELOW = {
         "files",
     },
     "isolate": {"case", "engine", "results", "envs", "run", "errors", "files"},
-    "upgrade": {"case", "engine", "results", "run", "triage", "isolate", "match", "report", "errors", "files"},
+    "upgrade": {"case", "engine", "results", "envs", "run", "triage", "isolate", "match", "report", "errors", "files"},
     "cluster": {"case", "engine", "results", "envs", "run", "errors", "files"},
     "report": {"case", "results", "isolate", "bisect", "run", "backends", "errors", "files"},
     "export": {"case", "results", "bisect", "report", "errors", "files"},

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from fake_torch import build_wheels, serve_index
+from fake_torch import build_wheels, serve_index, write_backend
 from matrix_project import Project
 from suite import case_text
 from test_isolate_isolation import CHECK, OLD, new
@@ -31,13 +31,23 @@ print("done")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     folder = tmp_path_factory.mktemp("project")
     files = {"2.90.0": {"lowering.py": OLD}, "2.91.0": {"lowering.py": new(CLAMP)}}
-    wheels = build_wheels(folder / "wheels", {"2.90.0": {}, "2.91.0": {"mine": "wrong"}}, files)
+    # The release before it has the same text of `clamp`; of `decoy` it has another.
+    files["2.89.0"] = {"lowering.py": OLD.replace("def decoy(row):", "def decoy(row, *_):")}
+    files["2.92.0"] = {"lowering.py": OLD}
+    releases: dict[str, dict[str, str]] = {"2.89.0": {}, "2.90.0": {}, "2.91.0": {"mine": "wrong"}, "2.92.0": {}}
+    wheels = build_wheels(folder / "wheels", releases, files)
+    write_backend(wheels, "only_old", {}, requires="torch<2.91")
     with serve_index(wheels, folder / "index") as index:
         project = Project(folder, folder / "home", index)
         (folder / "cases" / "dynamo" / "row.py").write_text(case_text(CHECK, bugs=[BUG]))
         fixes = folder / "results" / "fixes" / "row.json"
         fixes.parent.mkdir(parents=True)
-        fixes.write_text(json.dumps({"schema": 1, "isolations": [isolation("row", "clamp")]}))
+        for case in ("other", "back"):
+            (folder / "cases" / "dynamo" / f"{case}.py").write_text(case_text(CHECK, bugs=[BUG]))
+        # In 2.92.0 the bug is there again: the units that brought it back are those of 2.91.0 the other way round.
+        back = {"bad": "2.92.0", "good": "2.91.0", "direction": "introduced"}
+        told = [isolation("row", "clamp"), isolation("other", "decoy"), {**isolation("back", "clamp"), **back}]
+        fixes.write_text(json.dumps({"schema": 1, "isolations": told}))
         (folder / "rows.py").write_text(PROGRAM)
         (folder / "breaks.py").write_text(BREAKS)
         yield project
@@ -52,7 +62,8 @@ def test_exposure(project: Project) -> None:
     status, stdout, stderr = run(project, "exposure", "rows.py", "--torch", "2.90.0", "--json")
     assert status == 1, stderr
     answer = json.loads(stdout)
-    assert (answer["torch"], [(bug["case"], bug["level"]) for bug in answer["bugs"]]) == ("2.90.0", [("row", "bites")])
+    levels = {bug["case"]: bug["level"] for bug in answer["bugs"] if bug["units"]}
+    assert (answer["torch"], levels) == ("2.90.0", {"row": "bites", "other": "same"})
     status, stdout, stderr = run(project, "exposure", "rows.py", "--torch", "2.91.0")
     assert (status, "bites" in stdout) == (0, False), stderr
     assert "No match is not proof" in stdout
@@ -78,6 +89,53 @@ def test_what_a_move_fixes(project: Project) -> None:
     assert status == 0, stderr
     assert "Fixed for you: 1\n  prints another text than eager (row -3: loaded)" in stdout
     assert stdout.index("Breaks for you: nothing") < stdout.index("Fixed for you")
+
+
+def test_a_move_that_brings_a_bug_back(project: Project) -> None:
+    """Asked the other way round: the program is run on the release with the bug, with the units of the one before."""
+    status, stdout, stderr = run(project, "upgrade", "rows.py", "--from", "2.91.0", "--to", "2.92.0", "--json")
+    assert status == 1, stderr
+    told = json.loads(stdout)
+    assert [entry["case"] for entry in told["breaks_for_you"]] == ["back"]
+    assert not told["fixed_for_you"]
+    levels = [(told["torch"], bug["case"], bug["direction"]) for told in told["exposure"] for bug in told["bugs"]]
+    assert levels == [("2.92.0", "back", "introduced")]
+
+
+def test_a_fix_in_a_release_before_the_one_where_it_was_isolated(project: Project) -> None:
+    """It is tried where its units have the same old text there; else the command that asks elsewhere is named."""
+    assert project.run("run", "row", "other", "--torch", "2.89.0", "--index", project.index).returncode == 0
+    assert project.run("envs", "create", "--torch", "2.90.0", "--index", project.index).returncode == 0
+    status, stdout, stderr = run(project, "exposure", "rows.py", "--torch", "2.89.0", "--json")
+    assert status == 1, stderr
+    bugs = {bug["case"]: bug for bug in json.loads(stdout)["bugs"]}
+    assert bugs["row"]["level"] == "bites"
+    assert bugs["other"]["level"] == "unknown"
+    assert "isolated in torch 2.90.0: `pt2bugs exposure " in bugs["other"]["what"]
+    assert bugs["other"]["what"].endswith("rows.py --torch 2.90.0` asks there")
+
+
+def test_two_interpreters_and_a_file_of_requirements(project: Project) -> None:
+    for release in ("2.90.0", "2.91.0"):
+        assert project.run("envs", "create", "--torch", release, "--index", project.index).returncode == 0
+    environments = project.folder / "home" / "envs"
+    pythons = [
+        str(next(environments.glob(f"torch-{release}-*")) / "bin" / "python") for release in ("2.90.0", "2.91.0")
+    ]
+    status, stdout, stderr = run(project, "upgrade", "breaks.py", "--python-exe", *pythons, "--json")
+    assert status == 1, stderr
+    assert [run["torch"] for run in json.loads(stdout)["runs"]] == ["2.90.0", "2.91.0"]
+    (project.folder / "requirements.txt").write_text("torch==2.90.0  # ours\nonly_old\n")
+    (project.folder / "imports.py").write_text(f"import only_old\n{PROGRAM}")
+    asked = ("upgrade", "imports.py", "--requirements", "requirements.txt")
+    status, stdout, stderr = run(project, *asked, "--from", "2.89.0", "--to", "2.90.0", "--json")
+    assert status == 0, stderr
+    assert "requirements.txt:1: torch==2.90.0 is left out: the release of torch is the question" in stderr
+    assert [run["outcome"] for run in json.loads(stdout)["runs"]] == ["pass", "pass"]
+    # Its package is for the older release alone, and of this program no graph is captured that could be replayed.
+    status, stdout, stderr = run(project, *asked, "--from", "2.90.0", "--to", "2.91.0")
+    assert (status, stdout) == (2, ""), stderr
+    assert "torch 2.91.0: nothing could be run there: its packages do not resolve" in stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize(

@@ -110,8 +110,14 @@ def test_what_is_not_executed_is_not_tried(tmp_path: Path) -> None:
     assert levels == {"away": "not-executed", "added": "same"}, "of what is new nothing can have run: it is tried"
 
 
-def run(outcome: Outcome = Outcome.PASS, message: str = "", stdout: str = "", calls: tuple[Call, ...] = ()) -> Recorded:
-    error = "RuntimeError" if outcome is Outcome.RAISE else ""
+def run(
+    outcome: Outcome = Outcome.PASS,
+    message: str = "",
+    stdout: str = "",
+    calls: tuple[Call, ...] = (),
+    error: str = "RuntimeError",
+) -> Recorded:
+    error = error if outcome is Outcome.RAISE else ""
     return Recorded(Observation(outcome, error, message), stdout=stdout, calls=calls)
 
 
@@ -131,9 +137,16 @@ FIX = Asked(isolation("row", "clamp"), lambda: Wheels(Path(), Path()))
         (run(calls=(call(1),)), run(calls=(WRONG,)), run(), "differs"),
         (run(Outcome.RAISE, "internal"), run(), run(), "bites"),
         (run(Outcome.RAISE, "internal"), run(), run(Outcome.RAISE, "internal"), "differs"),
+        (
+            run(Outcome.RAISE, "internal"),
+            run(),
+            run(Outcome.RAISE, "nothing was captured", error="IndexError"),
+            "bites",
+        ),
         (run(Outcome.RAISE, "internal"), run(Outcome.RAISE, "other"), run(), "unknown"),
         (run(), run(Outcome.RAISE, "other"), run(), "unknown"),
         (run(), run(Outcome.RAISE, "out of range"), run(Outcome.RAISE, "index out of range"), "bites"),
+        (run(), run(Outcome.RAISE, "no such name", error="NameError"), run(Outcome.RAISE, "out of range"), "unknown"),
         (run(stdout="loss 0.5"), run(stdout="loss 0.75"), run(stdout="loss 0.7501"), "bites"),
         (run(stdout="loss 0.75"), run(stdout="loss 0.5"), run(stdout="loss 0.7501"), "differs"),
     ],

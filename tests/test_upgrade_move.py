@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import textwrap
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.commands.upgrade import as_dict, lines
+from pt2bugs.report.upgrade import as_markdown, as_page
 from pt2bugs.upgrade.exposure import Exposed, Exposure
-from pt2bugs.upgrade.move import LISTS, Move, Replayed, Side
+from pt2bugs.upgrade.move import CAVEAT, LISTS, TITLES, Entry, Move, Replayed, Side, not_covered, notes_of
 from pt2bugs.upgrade.recorded import Recorded
 
 
@@ -85,9 +89,37 @@ def test_the_program_as_it_is(before: tuple[Recorded], after: tuple[Recorded], t
     ],
 )
 def test_odd_programs_get_one_sentence(run: Recorded, sentence: str) -> None:
-    lists = answer(side("2.90.0", run), side("2.91.0", run))
-    assert sum(sentence in line for line in lists["not_known"]) == 2, lists
+    notes = list(notes_of(run))
+    lists = answer(side("2.90.0", run, notes=notes), side("2.91.0", run, notes=notes))
+    (line,) = lists["not_known"]
+    assert line.startswith("torch 2.90.0 and 2.91.0: the program ")
+    assert sentence in line
     assert not lists["breaks_for_you"]
+
+
+def test_a_program_that_is_stopped_is_no_hang_if_it_was_slow_before() -> None:
+    """What ran for nine of ten minutes may well take eleven on a busy machine."""
+    stopped, slow, fast = (
+        replace(ran(outcome), seconds=seconds)
+        for outcome, seconds in ((Outcome.TIMEOUT, 600.0), (Outcome.PASS, 540.0), (Outcome.PASS, 20.0))
+    )
+    notes = list(notes_of(stopped))
+    lists = answer(side("2.90.0", slow), side("2.91.0", stopped, notes=notes))
+    assert {name: len(entries) for name, entries in lists.items()} == {**dict.fromkeys(LISTS, 0), "not_known": 1}
+    (line,) = answer(side("2.90.0", fast), side("2.91.0", stopped, notes=notes))["breaks_for_you"]
+    assert line.startswith("fails on torch 2.91.0: timeout")
+
+
+def test_between_releases_messages_are_rewritten() -> None:
+    """One release names the failure in other words than the next: only another exception is another failure."""
+    old, new = ran(Outcome.RAISE, "it broke"), ran(Outcome.RAISE, "it has broken in step 3")
+    assert not answer(side("2.90.0", old), side("2.91.0", new))["changes_for_you"]
+    other = ran(Outcome.RAISE, "it broke", error="ValueError")
+    assert answer(side("2.90.0", old), side("2.91.0", other))["changes_for_you"] == [
+        "fails otherwise: raise ValueError: it broke (before: raise RuntimeError: it broke)"
+    ]
+    (line,) = answer(side("2.90.0", old, new), side("2.91.0", old))["not_known"]
+    assert "ends otherwise from run to run" in line, "on one release the message counts"
 
 
 def replays(*differences: tuple[str, str, float | None], problem: str = "") -> dict[str, Any]:
@@ -112,6 +144,56 @@ def test_graphs_that_differ_from_eager() -> None:
         "train.py:3 forward: its graph was not replayed on torch 2.91.0: it is not there"
     ]
     assert fine.speedup == 2.0
+
+
+def test_a_failure_of_a_replay_goes_through_match() -> None:
+    raises = ("call", "the compiled graph raises InductorError: known, eager does not", None)
+    fine, fails = side("2.90.0", GOOD, **replays()), side("2.91.0", GOOD, **replays(raises))
+    (line,) = answer(fine, fails)["breaks_for_you"]
+    assert line.endswith("the compiled graph raises InductorError: known, eager does not [pytorch_1] (wait)")
+
+
+def test_bugs_that_are_asked_elsewhere_are_one_line() -> None:
+    elsewhere = [Exposed(f"pytorch_{n}", "unknown", "", "ask torch 2.89.0", ("a.py: f",)) for n in (7, 8)]
+    alone = Exposed("pytorch_9", "unknown", "", "with the fix it fails", ("b.py: g",))
+    before = side("2.90.0", GOOD, exposure=Exposure("2.90.0", [], [*elsewhere, alone]))
+    assert answer(before, side("2.91.0", GOOD))["not_known"] == [
+        "whether 2 documented bugs concern it: ask torch 2.89.0 (pytorch_7, pytorch_8)",
+        "with the fix it fails [pytorch_9]",
+    ]
+
+
+def test_the_page_has_the_graph_breaks_with_their_places() -> None:
+    broken = replace(ran(breaks=1), breaks=(("print is called", "/home/me/train.py", 7),))
+    before, after = side("2.90.0", broken), side("2.91.0", broken)
+    told = as_dict([before, after], [Move.of(before, after, lambda *_: (None, ""))])
+    line = "graph break at train.py:7 on torch 2.90.0, 2.91.0: print is called"
+    for text in (as_markdown("train.py", told, TITLES, CAVEAT), as_page("train.py", told, TITLES, CAVEAT)):
+        assert text.count(line) == 1
+        assert "/home/me" not in text
+
+
+def test_what_was_not_covered() -> None:
+    assert not_covered([side("2.90.0", GOOD)]) == "Not covered: GPUs, branches that were not taken."
+    unfixed = Exposure("2.90.0", [], [Exposed("pytorch_5", "unknown", "", "no fix is isolated")])
+    on_gpu = replace(GOOD, device_mb=12.0)
+    assert not_covered([side("2.90.0", on_gpu, exposure=unfixed), side("2.91.0", GOOD)]) == (
+        "Not covered: branches that were not taken, 1 documented bugs of torch 2.90.0 that no fix is isolated for."
+    )
+
+
+@pytest.mark.parametrize("many", [1, 30])
+def test_an_answer_fits_a_screen(many: int) -> None:
+    """Of each list at least the first line is there; the others are counted."""
+    long = (
+        "compiled, its graph differs from eager, and so much is to be said of this that no row of a screen takes it: "
+    )
+    entries = [Entry(f"{long * 2}{number}") for number in range(many)]
+    move = Move(side("2.90.0", GOOD), side("2.91.0", GOOD), entries, entries, entries, entries)
+    shown = [textwrap.fill(line, 80, subsequent_indent="    ") for line in lines("train.py", [move.before], [move])]
+    assert len("\n".join(shown).splitlines()) <= 23, "\n".join(shown)
+    assert sum("so much" in line for line in shown) >= 4
+    assert ("and 29 more (-o DIR, --json)" in "\n".join(shown)) is (many == 30)
 
 
 def test_a_speed_that_varies_is_no_change() -> None:

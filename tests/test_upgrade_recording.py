@@ -96,3 +96,22 @@ def test_graphs_are_replayed_without_the_program(recorder: Recorder, recorded: R
     assert entries["replayed", step["id"]]["differences"] == [], entries
     assert entries["replayed", step["id"]]["compiled_s"] > 0
     assert ("begun", "broken") in entries
+
+
+def test_symbolic_shapes_are_replayed_with_each_size(recorder: Recorder, recorded: Recorded) -> None:
+    (step,) = [graph for graph in recorded.graphs if "embedding" in graph["graph"]["text"]]
+    sizes = [next(told["shape"] for told in inputs if told.get("requires_grad")) for inputs in step["inputs"]]
+    assert sizes == [[4, 3], [4, 4]]
+    (entry,) = [entry for entry in recorder.replay([{**step, "id": "g"}]) if entry["kind"] == "replayed"]
+    assert (len(entry["digests"]), len(set(entry["digests"]))) == (2, 2)
+
+
+def test_a_graph_that_takes_its_process_along(recorder: Recorder, recorded: Recorded) -> None:
+    """Those behind it are replayed all the same."""
+    (step,) = [graph for graph in recorded.graphs if "embedding" in graph["graph"]["text"]]
+    text = "def forward(self, *args):\n    import os\n    os.abort()\n"
+    fatal = {**step, "id": "fatal", "graph": {**step["graph"], "text": text}}
+    told = {entry["graph"]: entry for entry in recorder.replay([fatal, {**step, "id": "behind"}])}
+    assert told["fatal"]["kind"] == "not replayed"
+    assert "SIGABRT" in told["fatal"]["reason"]
+    assert told["behind"]["kind"] == "replayed"

@@ -1,7 +1,7 @@
 """The pytest plugin: case files become items, and every item is measured as a cell, in a child of an engine.
 
 The same plugin serves `pytest cases/` in the user's environment and private corpora. Collection imports neither torch
-nor the case files. Where no case is collected it stands aside.
+nor the case files. Where no case is collected it stands aside. With `--pt2bugs-upgrade` nothing is run here.
 """
 
 from __future__ import annotations
@@ -79,6 +79,23 @@ _OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
+_MOVE_OPTIONS: dict[str, dict[str, Any]] = {
+    "--pt2bugs-upgrade": {
+        "nargs": 2,
+        "metavar": ("A", "B"),
+        "help": "run this suite on two torch releases (or two Pythons), and say which tests a move changes",
+    },
+    "--pt2bugs-with": {
+        "action": "append",
+        "default": [],
+        "metavar": "REQ",
+        "help": "with --pt2bugs-upgrade: install this for the suite: a requirement, a wheel, a folder",
+    },
+    "--pt2bugs-requirements": {"type": Path, "metavar": "FILE", "help": "the same for what this file lists"},
+    "--pt2bugs-minutes": {"type": float, "default": 10.0, "metavar": "M", "help": "for one run of it (default: 10)"},
+}
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add ``--pt2bugs-device`` and the like; they always exist.
 
@@ -90,6 +107,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         group.addoption(f"--pt2bugs-{name}", dest=_destination(name), **settings)
     help_text = "name the known PyTorch bugs among the failures of this suite; changes no result"
     group.addoption("--pt2bugs-match", action="store_true", help=help_text)
+    for name, settings in _MOVE_OPTIONS.items():
+        group.addoption(name, dest=_destination(name.removeprefix("--pt2bugs-")), **settings)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -137,6 +156,44 @@ def pytest_configure(config: pytest.Config) -> None:
         from pt2bugs.match_plugin import Recognizer
 
         config.pluginmanager.register(Recognizer(), "pt2bugs-match")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    """Run the suite on two releases instead, where ``--pt2bugs-upgrade`` names them.
+
+    Args:
+        config: of pytest.
+    """
+    words = config.getoption("pt2bugs_upgrade")
+    if not words or config.option.help or config.option.version:
+        return None
+    from pt2bugs.upgrade.suite import Suite, move_suite
+
+    called = config.invocation_params
+    suite = Suite(
+        called.dir,
+        _without_own(called.args),
+        tuple(config.getoption("pt2bugs_with")),
+        config.getoption("pt2bugs_requirements"),
+        config.getoption("pt2bugs_minutes"),
+    )
+    return move_suite(suite, words, pytest.__version__)
+
+
+def _without_own(arguments: Sequence[str]) -> list[str]:
+    """Return pytest's arguments without those of a move."""
+    kept: list[str] = []
+    skipped = 0
+    for argument in map(str, arguments):
+        name, equals, _ = argument.partition("=")
+        if skipped:
+            skipped -= 1
+        elif name in _MOVE_OPTIONS:
+            skipped = 0 if equals else _MOVE_OPTIONS[name].get("nargs", 1)
+        else:
+            kept.append(argument)
+    return kept
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

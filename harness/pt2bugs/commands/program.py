@@ -7,7 +7,7 @@ from pathlib import Path
 from pt2bugs.commands.console import say
 from pt2bugs.commands.options import ProgramOptions
 from pt2bugs.commands.selection import Environments, load_histories
-from pt2bugs.envs.packages import package_word
+from pt2bugs.envs.packages import package_word, read_requirements
 from pt2bugs.errors import InputError
 from pt2bugs.results.folder import open_results
 from pt2bugs.run.interpreter import Interpreter
@@ -50,7 +50,7 @@ class Interpreters:
 
     def __init__(self, options: ProgramOptions, environments: Environments) -> None:
         self._environments = environments
-        requirements = read_requirements(options.requirements) if options.requirements else []
+        requirements = read_requirements(options.requirements, say) if options.requirements else []
         self._installs = tuple(package_word(text) for text in (*options.packages, *requirements))
 
     @property
@@ -106,31 +106,3 @@ class Interpreters:
         """
         environment = self._environments.at_hand(release)
         return environment.torch if environment is not None else None
-
-
-def read_requirements(path: Path) -> list[str]:
-    """Return the requirements of a file but torch, whose release is the question.
-
-    Args:
-        path: of the file.
-
-    Raises:
-        InputError: it cannot be read, or holds options of pip.
-    """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"--requirements {path}: cannot be read: {error}") from None
-    requirements = []
-    for number, line in enumerate(lines, 1):
-        text = line.partition(" #")[0].strip()
-        if not text or text.startswith("#"):
-            continue
-        if text.startswith("-"):
-            raise InputError(f"--requirements {path}:{number}: {text}: options of pip are not read; list requirements")
-        name = text.replace("[", " ").replace("=", " ").replace("<", " ").replace(">", " ").replace("~", " ").split()[0]
-        if name.lower() == "torch":
-            say(f"{path}:{number}: {text} is left out: the release of torch is the question")
-            continue
-        requirements.append(text)
-    return requirements

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,6 +14,7 @@ from typing import Any
 from packaging.version import Version
 
 from pt2bugs.case.corpus import corpus_roots
+from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say, warn
 from pt2bugs.commands.options import ProgramOptions, folder, option
@@ -27,7 +29,20 @@ from pt2bugs.report.upgrade import as_markdown, as_page
 from pt2bugs.results.folder import open_results
 from pt2bugs.run.interpreter import Interpreter, named_interpreter
 from pt2bugs.upgrade.exposure import Isolation, exposure_of
-from pt2bugs.upgrade.move import LISTS, REPLAYS, RUNS, Move, Replayed, Side, digest_of
+from pt2bugs.upgrade.move import (
+    CAVEAT,
+    LISTS,
+    REPLAYS,
+    RUNS,
+    TITLES,
+    Move,
+    Replayed,
+    Side,
+    digest_of,
+    not_covered,
+    notes_of,
+    recognizer,
+)
 from pt2bugs.upgrade.recorded import Program, Recorder
 
 EXAMPLES = (
@@ -38,10 +53,8 @@ EXAMPLES = (
     ),
     ("pt2bugs upgrade train.py --python-exe old/bin/python new/bin/python", "in two environments of your own"),
 )
-SHOWN = 8
-"""Lines of each list on the screen; the page has all."""
-TITLES = dict(zip(LISTS, ("Breaks for you", "Fixed for you", "Changes for you", "Not known"), strict=True))
-CAVEAT = "No match is not proof: what the program did not execute in these runs was not asked."
+ROWS, COLUMNS = 24, 80
+"""The least screen, which an answer fits; the page has all of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,7 +201,12 @@ def _line(error: Exception) -> str:
 def _run(side: Side, recorder: Recorder) -> None:
     for number in range(1, RUNS + 1):
         say(f"torch {side.release}: the program, run {number} of {RUNS}")
-        side.runs.append(recorder.record(capture=number == 1))
+        run = recorder.record(capture=number == 1, share=False)
+        if run.seen.outcome is Outcome.ERROR:
+            side.problem, side.runs = f"the program could not be run: {run.ending}", []
+            return
+        side.runs.append(run)
+    side.notes += notes_of(side.runs[0])
     for graph in side.runs[0].graphs:
         if graph["inputs"]:
             side.graphs.setdefault(digest_of(graph), graph)
@@ -218,17 +236,7 @@ def query(options: Options, sides: Sequence[Side]) -> list[Move]:
         options: of the command.
         sides: the releases in their order.
     """
-    bugs: list[KnownBugs] = []
-
-    def known(text: str, release: str) -> tuple[str | None, str]:
-        if not bugs:
-            bugs.append(KnownBugs.load(open_results(options.results), corpus_roots(options.cases), warn))
-        for recognized in bugs[0].recognize(text, release):
-            for match in recognized.matches:
-                if match.is_known:
-                    return match.case.id, str(bugs[0].as_dict(match, release)["advice"])
-        return None, ""
-
+    known = recognizer(lambda: KnownBugs.load(open_results(options.results), corpus_roots(options.cases), warn))
     return [Move.of(before, after, known) for before, after in pairwise(sides)]
 
 
@@ -277,31 +285,63 @@ def render(options: Options, name: str, sides: Sequence[Side], moves: Sequence[M
         moves: between them.
     """
     answer = as_dict(sides, moves)
+    foot = f"{not_covered(sides)} {CAVEAT}"
     if options.output is not None:
         write_text(options.output / "upgrade.json", json.dumps(answer, indent=1) + "\n")
-        write_text(options.output / "upgrade.md", as_markdown(name, answer, TITLES, CAVEAT))
-        write_text(options.output / "index.html", as_page(name, answer, TITLES, CAVEAT))
+        write_text(options.output / "upgrade.md", as_markdown(name, answer, TITLES, foot))
+        write_text(options.output / "index.html", as_page(name, answer, TITLES, foot))
         say(f"written to {options.output}")
     if options.json:
         print_json(answer)
         return
-    for line in lines(name, moves):
+    for line in lines(name, sides, moves):
         print(fit(line))
 
 
-def lines(name: str, moves: Sequence[Move]) -> Iterator[str]:
-    """Yield the answer as a screen of text.
+def lines(name: str, sides: Sequence[Side], moves: Sequence[Move]) -> Iterator[str]:
+    """Yield the answer as a screen of text; of several moves, each is one.
 
     Args:
         name: of the program.
+        sides: the releases in their order.
         moves: the answer.
     """
+    foot = [not_covered(sides), CAVEAT]
+    if broken := [move.after.release for move in moves if move.breaks_for_you]:
+        foot.append(f"next: pt2bugs triage {name} --torch {broken[0]}")
+    # The prompt of the shell takes a row, too.
+    taken = 2 + sum(map(_rows, foot))
     for move in moves:
         yield f"{name}, torch {move.before.release} -> {move.after.release}"
-        for key, title in TITLES.items():
-            entries = getattr(move, key)
+        left = ROWS - taken - len(TITLES)
+        lists = {key: [_shortened(str(entry)) for entry in getattr(move, key)] for key in TITLES}
+        for number, (key, title) in enumerate(TITLES.items()):
+            entries = lists[key]
             yield f"{title}: {len(entries) or 'nothing'}"
-            yield from (f"  {entry}" for entry in entries[:SHOWN])
-            if len(entries) > SHOWN:
-                yield f"  and {len(entries) - SHOWN} more (-o DIR, --json)"
-    yield CAVEAT
+            # Each list that follows keeps room for its first entry and the number of the others.
+            room = left - sum(_least(lists[later]) for later in list(TITLES)[number + 1 :])
+            shown = 0
+            for entry in entries:
+                rest = len(entries) > shown + 1
+                if shown and _rows(entry) + rest > room:
+                    break
+                yield entry
+                shown, room, left = shown + 1, room - _rows(entry), left - _rows(entry)
+            if shown < len(entries):
+                left -= 1
+                yield f"  and {len(entries) - shown} more (-o DIR, --json)"
+    yield from foot
+
+
+def _shortened(text: str) -> str:
+    """Return an entry as a line that takes two rows at most."""
+    return f"  {textwrap.shorten(text, 2 * COLUMNS - 12, placeholder=' ...')}"
+
+
+def _least(entries: Sequence[str]) -> int:
+    """Return the rows of the first entry, and of the number of the others."""
+    return _rows(entries[0]) + (len(entries) > 1) if entries else 0
+
+
+def _rows(line: str) -> int:
+    return len(textwrap.wrap(line, COLUMNS, subsequent_indent="    "))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -49,6 +50,34 @@ def is_package(text: str, name: str) -> bool:
     wheel = word.partition("@")[0]
     own = wheel.partition("-")[0] if wheel.endswith(".whl") else re.split(r"[^\w.-]", word)[0]
     return canonicalize_name(own) == canonicalize_name(name)
+
+
+def read_requirements(path: Path, say: Callable[[str], None]) -> list[str]:
+    """Return the requirements of a file but torch, whose release is the question.
+
+    Args:
+        path: of the file.
+        say: told that torch is left out.
+
+    Raises:
+        InputError: it cannot be read, or holds options of pip.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"--requirements {path}: cannot be read: {error}") from None
+    requirements = []
+    for number, line in enumerate(lines, 1):
+        text = line.partition(" #")[0].strip()
+        if not text or text.startswith("#"):
+            continue
+        if text.startswith("-"):
+            raise InputError(f"--requirements {path}:{number}: {text}: options of pip are not read; list requirements")
+        if re.split(r"[^\w.-]", text, maxsplit=1)[0].lower() == "torch":
+            say(f"{path}:{number}: {text} is left out: the release of torch is the question")
+            continue
+        requirements.append(text)
+    return requirements
 
 
 def folder_word(word: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 from packaging.version import Version
 
-from pt2bugs.case.corpus import find_case_files, load_cases, roots_of
+from pt2bugs.case.corpus import brought, find_case_files, load_cases, roots_of
 from pt2bugs.case.expectation import expected_bug, public
 from pt2bugs.case.failure import LENGTH, WRAPPERS, documents, normalize
 from pt2bugs.case.model import Bug, Case
@@ -217,6 +217,15 @@ class KnownBugs:
                 self._causes.setdefault(isolation["case"], []).append(cause)
         for record in records:
             self.add(record)
+
+    @classmethod
+    def brought(cls) -> KnownBugs:
+        """Return the known bugs of the corpus that came with the package.
+
+        Raises:
+            Pt2bugsError: it cannot be read.
+        """
+        return cls.load(Results(brought("results")), [brought("cases")], lambda _: None)
 
     @classmethod
     def load(cls, results: Results, roots: Sequence[Path], warn: Warn) -> KnownBugs:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import PurePath
 from typing import Any
 
 from pt2bugs.report.markdown import code, escape, table
@@ -47,7 +48,25 @@ def _markdown(program: str, answer: Mapping[str, Any], titles: Mapping[str, str]
         yield "" if answer[key] else "Nothing.\n"
     yield "## The program on each release\n"
     yield table(list(COLUMNS.values()), ([escape(_cell(run[key])) for key in COLUMNS] for run in answer["runs"]))
+    for line in breaks_of(answer):
+        yield f"\n- {escape(line)}"
     yield f"\n{escape(caveat)}"
+
+
+def breaks_of(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the graph breaks of the program: reason, place and releases, once each.
+
+    Args:
+        answer: as ``--json`` prints it.
+    """
+    releases: dict[tuple[str, str], list[str]] = {}
+    for run in answer["runs"]:
+        for reason, file, line in run["break_reasons"]:
+            there = releases.setdefault((reason, f"{PurePath(file).name}:{line}" if file else ""), [])
+            if run["torch"] not in there:
+                there.append(run["torch"])
+    for (reason, place), some in releases.items():
+        yield f"graph break {f'at {place} ' if place else ''}on torch {', '.join(some)}: {reason}"
 
 
 def _cell(value: Any) -> str:
@@ -66,5 +85,12 @@ def as_page(program: str, answer: Mapping[str, Any], titles: Mapping[str, str], 
     return (
         markup_templates()
         .get_template("upgrade.html.j2")
-        .render(program=program, answer=answer, titles=titles, columns=COLUMNS, caveat=caveat)
+        .render(
+            program=program,
+            answer=answer,
+            titles=titles,
+            columns=COLUMNS,
+            breaks=list(breaks_of(answer)),
+            caveat=caveat,
+        )
     )

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
+from pt2bugs.case.failure import Level
 from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.engine.client import EngineError
 from pt2bugs.engine.folders import cache_home
@@ -276,7 +277,7 @@ class Exposer:
             if all(can_swap(wheels, unit) for unit in selection):
                 fixed, back = self._in_memory(wheels, selection, plain)
             else:
-                fixed, back = self._as_text(wheels, selection), plain
+                fixed, back = self._as_text(wheels, selection, plain)
         except (CannotSwapError, PatchError, CopyError) as error:
             return fix.exposed("unknown", str(error))
         return self._judge(fix, plain, fixed, back)
@@ -296,12 +297,19 @@ class Exposer:
             return fixed, plain
         return fixed, self._recorder.record(swap=swaps, swap_back=True, compare=True, redirect=REPEATABLE)
 
-    def _as_text(self, wheels: Wheels, selection: Mapping[Unit, frozenset[int] | None]) -> Recorded:
-        """Return the run in a copy of torch with other text."""
+    def _as_text(
+        self, wheels: Wheels, selection: Mapping[Unit, frozenset[int] | None], plain: Recorded
+    ) -> tuple[Recorded, Recorded]:
+        """Return the run in a copy of torch with other text; where something differs, also one in the copy without."""
         copy = self._copy()
         copy.patch(wheels.mixed(selection))
         with contextlib.closing(self._with_text(copy)) as recorder:
-            return recorder.record(compare=True, redirect=REPEATABLE)
+            fixed = recorder.record(compare=True, redirect=REPEATABLE)
+        if not self._different(plain, fixed):
+            return fixed, plain
+        copy.patch({})
+        with contextlib.closing(self._with_text(copy)) as recorder:
+            return fixed, recorder.record(compare=True, redirect=REPEATABLE)
 
     def _different(self, plain: Recorded, other: Recorded) -> list[str]:
         return [name for name in plain.different_in(other) if name not in self._unstable]
@@ -367,7 +375,8 @@ def same_text(isolation: Isolation, torch: Path, isolated_in: Path) -> bool:
 def judge(fix: Asked, plain: Recorded, fixed: Recorded, eager: Recorded, differs: Sequence[str]) -> Exposed:
     """Return what a fix means for a program that the compiler takes otherwise with it.
 
-    It bites where eager differs from the program as it is, and not from the program with the fix.
+    It bites where eager differs from the program as it is, and not from the program with the fix; and where the program
+    fails in a way that eager does not, and ends well with the fix.
 
     Args:
         fix: the fix.
@@ -380,10 +389,11 @@ def judge(fix: Asked, plain: Recorded, fixed: Recorded, eager: Recorded, differs
     if fixed.seen.outcome is Outcome.ERROR:
         return fix.exposed("unknown", f"the program could not be run with the fix: {fixed.seen.message}")
     if not fixed.fails_like(plain) and not fixed.passed:
-        if plain.passed and eager.failure is not None:
+        if plain.passed and eager.failure is not None and not _comes_from_the_exchange(fixed, eager):
             return fix.exposed("bites", f"eager fails ({eager.ending}); compiled it does not, with the fix it does")
         return fix.exposed("unknown", f"with the fix the program fails otherwise: {fixed.ending}")
-    if plain.failure is not None and fixed.passed and eager.passed:
+    # A program that asks the compiler for more than code, as for what it saves, fails without it in its own way.
+    if plain.failure is not None and fixed.passed and not eager.fails_like(plain):
         where = failing_line(plain)
         return fix.exposed("bites", f"it fails: {plain.ending}; {with_fix}", where)
     mended = mended_calls(plain.calls, fixed.calls)
@@ -398,6 +408,23 @@ def judge(fix: Asked, plain: Recorded, fixed: Recorded, eager: Recorded, differs
         line = next((ours for ours, theirs in pairs if not prints_alike(ours, theirs)), "")
         return fix.exposed("bites", f"prints another text than eager ({line.strip()[:80]}); {with_fix}")
     return fix.exposed("differs", f"other {', '.join(differs)}", changed_place(plain, fixed))
+
+
+_OF_AN_EXCHANGE = (
+    "NameError",
+    "UnboundLocalError",
+    "AttributeError",
+    "ImportError",
+    "ModuleNotFoundError",
+    "TypeError",
+)
+"""Exceptions of a function that meets another release than it was written for."""
+
+
+def _comes_from_the_exchange(fixed: Recorded, eager: Recorded) -> bool:
+    """Return whether a program fails because a function of the fix does not work in this release."""
+    failure = fixed.failure
+    return failure is None or (failure.error in _OF_AN_EXCHANGE and not failure.same(eager.failure, Level.TYPE))
 
 
 def mends_text(plain: str, fixed: str, eager: str) -> bool:

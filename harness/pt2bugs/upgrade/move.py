@@ -11,29 +11,47 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pt2bugs.case.failure import Failure, Level
 from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.match.known import KnownBugs
 from pt2bugs.triage.statements import stated
 from pt2bugs.upgrade.exposure import Exposed, Exposure, told
+from pt2bugs.upgrade.inside.comparison import NOT_EAGER, RAISES
 from pt2bugs.upgrade.recorded import Recorded, prints_alike
 
 RUNS = 2
 """Runs of the program on each release before anything is called a change."""
 REPLAYS = 3
 """Processes in which the captured graphs are replayed and timed on each release."""
-LISTS = ("breaks_for_you", "fixed_for_you", "changes_for_you", "not_known")
+HANGS = 5
+"""A program that is stopped hangs if it ended in a fifth of that time on the other release."""
+TITLES = {
+    "breaks_for_you": "Breaks for you",
+    "fixed_for_you": "Fixed for you",
+    "changes_for_you": "Changes for you",
+    "not_known": "Not known",
+}
+"""The lists of an answer, and their titles."""
+LISTS = tuple(TITLES)
+CAVEAT = "No match is not proof: what the program did not execute in these runs was not asked."
+"""What an answer does not say."""
 Known = Callable[[str, str], tuple[str | None, str]]
 """Returns the documented bug that a failure is on a release, and what to do about it."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A line of the answer: the documented bug, if it is one; what happens, where in the program, what helps."""
+    """A line of the answer: the documented bug, if it is one; what happens, where in the program, what helps.
+
+    `failure` is the one that it tells of, if it is one.
+    """
 
     what: str
     where: str = ""
     case: str | None = None
     workaround: str = ""
     is_wrong_result: bool = False
+    failure: Failure | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as ``--json`` prints it."""
@@ -58,7 +76,10 @@ class Replayed:
 
 @dataclass
 class Side:
-    """One release: the program's runs, its graphs by digest, and their replays, one mapping for each process."""
+    """One release: the program's runs, its graphs by digest, and their replays, one mapping for each process.
+
+    `notes` are sentences on what cannot be said there.
+    """
 
     release: str
     runs: list[Recorded] = field(default_factory=list)
@@ -66,6 +87,7 @@ class Side:
     replays: list[dict[str, Replayed]] = field(default_factory=list)
     exposure: Exposure | None = None
     problem: str = ""
+    notes: list[str] = field(default_factory=list)
 
     @property
     def is_there(self) -> bool:
@@ -144,6 +166,21 @@ def numbers_of(run: Recorded) -> dict[str, Any]:
     }
 
 
+def not_covered(sides: Sequence[Side]) -> str:
+    """Return what no run of a program has shown, in a sentence.
+
+    Args:
+        sides: the releases in their order.
+    """
+    parts = [] if any(run.device_mb for side in sides for run in side.runs) else ["GPUs"]
+    parts.append("branches that were not taken")
+    for side in sides:
+        unfixed = sum(not bug.units for bug in side.exposure.bugs) if side.exposure is not None else 0
+        if unfixed:
+            parts.append(f"{unfixed} documented bugs of torch {side.release} that no fix is isolated for")
+    return f"Not covered: {', '.join(parts)}."
+
+
 def digest_of(graph: Mapping[str, Any]) -> str:
     """Return a name of a captured graph that does not depend on the run.
 
@@ -175,13 +212,16 @@ class Move:
             known: recognizes documented bugs.
         """
         move = cls(before, after)
+        sentences: dict[str, list[str]] = {}
         for side in (before, after):
-            if side.problem:
-                move.not_known.append(Entry(f"torch {side.release}: {side.problem}"))
+            for sentence in (*([side.problem] if side.problem else []), *side.notes):
+                sentences.setdefault(sentence, []).append(side.release)
+        for sentence, releases in sentences.items():
+            move.not_known.append(Entry(f"torch {' and '.join(releases)}: {sentence}"))
         if before.is_there and after.is_there:
             move._compare_endings(known)
             move._compare_runs()
-        move._compare_replays()
+        move._compare_replays(known)
         move._compare_exposures()
         for name in LISTS:
             entries = getattr(move, name)
@@ -197,23 +237,26 @@ class Move:
     def _compare_endings(self, known: Known) -> None:
         before, after = self.before, self.after
         for side in (before, after):
-            for sentence in oddities(side):
-                self.not_known.append(Entry(sentence))
             if not side.ends_alike:
                 endings = " and ".join(sorted({run.ending for run in side.runs}))
                 self.not_known.append(Entry(f"torch {side.release}: ends otherwise from run to run: {endings}"))
         if not before.ends_alike or not after.ends_alike:
             return
         old, new = before.runs[0], after.runs[0]
+        if _is_slow(old, new) or _is_slow(new, old):
+            return
         if old.passed and not new.passed:
             self.breaks_for_you.append(_failed(new, after.release, known))
         elif new.passed and not old.passed:
             self.fixed_for_you.append(_failed(old, before.release, known))
-        elif not new.passed and new.fails_like(old):
+        elif not new.passed and new.fails_like(old, Level.TYPE):
+            if reason_of(new) in after.notes:
+                return
             what = f"fails on both alike, and was compared up to there: {new.ending}"
-            self.not_known.append(Entry(what, _where(new), *known(_text(new), after.release)))
+            self.not_known.append(Entry(what, _where(new), *known(_text(new), after.release), failure=new.failure))
         elif not new.passed:
-            self.changes_for_you.append(Entry(f"fails otherwise: {new.ending} (before: {old.ending})", _where(new)))
+            what = f"fails otherwise: {new.ending} (before: {old.ending})"
+            self.changes_for_you.append(Entry(what, _where(new), failure=new.failure))
 
     def _compare_runs(self) -> None:
         before, after = self.before, self.after
@@ -244,7 +287,7 @@ class Move:
 
     # --- its graphs ----------------------------------------------------------------------------------------
 
-    def _compare_replays(self) -> None:
+    def _compare_replays(self, known: Known) -> None:
         for graph in dict.fromkeys((*self.before.graphs, *self.after.graphs)):
             place = str({**self.after.graphs, **self.before.graphs}[graph]["place"])
             old, new = (
@@ -262,11 +305,14 @@ class Move:
             wrong = [set.intersection(*({(what, how) for what, how, _ in replayed.differences} for replayed in some))
                      for some in (old, new)]  # fmt: skip
             if wrong[1] - wrong[0] and not wrong[0]:
-                self.breaks_for_you.append(_differs(wrong[1], place, "compiled, its graph differs from eager"))
+                words = "compiled, its graph differs from eager"
+                self.breaks_for_you.append(_differs(wrong[1], place, words, known, self.after.release))
             elif wrong[0] and not wrong[1]:
-                self.fixed_for_you.append(_differs(wrong[0], place, "compiled, its graph differed from eager"))
+                words = "compiled, its graph differed from eager"
+                self.fixed_for_you.append(_differs(wrong[0], place, words, known, self.before.release))
             elif wrong[0] and wrong[1]:
-                self.not_known.append(_differs(wrong[1], place, "compiled, its graph differs from eager on both"))
+                words = "compiled, its graph differs from eager on both"
+                self.not_known.append(_differs(wrong[1], place, words, known, self.after.release))
 
     # --- documented bugs -----------------------------------------------------------------------------------
 
@@ -275,6 +321,7 @@ class Move:
             (self.before, "fixed", self.fixed_for_you),
             (self.after, "introduced", self.breaks_for_you),
         ):
+            unknown: dict[str, list[Exposed]] = {}
             for bug in side.exposure.bugs if side.exposure is not None else ():
                 if bug.direction != direction:
                     continue
@@ -283,21 +330,56 @@ class Move:
                 elif bug.level == "differs":
                     self.changes_for_you.append(_exposed(bug))
                 elif bug.level == "unknown" and bug.units:
-                    self.not_known.append(_exposed(bug))
+                    unknown.setdefault(bug.what, []).append(bug)
+            for why, bugs in unknown.items():
+                if len(bugs) == 1:
+                    self.not_known.append(_exposed(bugs[0]))
+                else:
+                    cases = ", ".join(bug.case for bug in bugs)
+                    self.not_known.append(Entry(f"whether {len(bugs)} documented bugs concern it: {why} ({cases})"))
 
 
 def _exposed(bug: Exposed, *, is_wrong_result: bool = False) -> Entry:
     return Entry(bug.what, bug.where, bug.case, is_wrong_result=is_wrong_result)
 
 
-def _differs(differences: set[tuple[str, str]], place: str, words: str) -> Entry:
+def _differs(differences: set[tuple[str, str]], place: str, words: str, known: Known, release: str) -> Entry:
     what, how = min(differences)
-    return Entry(f"{words}: {told(what, how)}", place, is_wrong_result=True)
+    raised = how.removeprefix(RAISES).removesuffix(NOT_EAGER) if how.startswith(RAISES) else ""
+    case, helps = known(raised, release) if raised else (None, "")
+    return Entry(f"{words}: {told(what, how)}", place, case, helps, is_wrong_result=not raised)
 
 
 def _failed(run: Recorded, release: str, known: Known) -> Entry:
     is_wrong = run.seen.outcome is Outcome.WRONG
-    return Entry(f"fails on torch {release}: {run.ending}", _where(run), *known(_text(run), release), is_wrong)
+    what = f"fails on torch {release}: {run.ending}"
+    return Entry(what, _where(run), *known(_text(run), release), is_wrong, run.failure)
+
+
+def recognizer(load: Callable[[], KnownBugs]) -> Known:
+    """Return what recognizes documented bugs; they are read when a failure is asked about.
+
+    Args:
+        load: reads them.
+    """
+    bugs: list[KnownBugs] = []
+
+    def known(text: str, release: str) -> tuple[str | None, str]:
+        if not bugs:
+            bugs.append(load())
+        for recognized in bugs[0].recognize(text, release):
+            for match in recognized.matches:
+                if match.is_known:
+                    return match.case.id, str(bugs[0].as_dict(match, release)["advice"])
+        return None, ""
+
+    return known
+
+
+def _is_slow(done: Recorded, stopped: Recorded) -> bool:
+    """Return whether a run was stopped where another took so long that this shows no hang."""
+    is_over = stopped.seen.outcome is Outcome.TIMEOUT and done.seen.outcome is not Outcome.TIMEOUT
+    return is_over and done.seconds * HANGS > stopped.seconds
 
 
 def _text(run: Recorded) -> str:
@@ -337,23 +419,33 @@ def _changed(name: str, old: Sequence[float], new: Sequence[float]) -> str:
     return f"{statistics.median(new):g} {_MEANING[name]} (before: {statistics.median(old):g})"
 
 
-def oddities(side: Side) -> Iterator[str]:
+def reason_of(run: Recorded) -> str:
+    """Return why a program could not show all of itself, in a sentence; empty if it did, or has a failure of its own.
+
+    Args:
+        run: of the program.
+    """
+    seen = run.seen
+    if seen.outcome is Outcome.TIMEOUT:
+        return "the program was stopped when its time was up (--minutes); what it had compiled is compared"
+    if stated("no-accelerator", seen.message):
+        return "the program needs a GPU, and this machine has none: run it where one is; what it did before is compared"
+    if seen.error_type.endswith("EOFError"):
+        return "the program asks for input, and none is given: pass it as arguments, behind --"
+    if seen.error_type.endswith(("ModuleNotFoundError", "ImportError")) and "torch" not in seen.message:
+        return f"the program lacks a package: {seen.message.splitlines()[0]}; install it with --with"
+    return ""
+
+
+def notes_of(run: Recorded) -> Iterator[str]:
     """Yield a sentence for each reason for which little can be said of a program on a release.
 
     Args:
-        side: where it ran.
+        run: of the program.
     """
-    run = side.runs[0]
-    seen, where = run.seen, f"torch {side.release}"
-    if seen.outcome is Outcome.TIMEOUT:
-        yield f"{where}: the program was stopped when its time was up (--minutes); what it had compiled is compared"
-    elif stated("no-accelerator", seen.message):
-        yield f"{where}: the program needs a GPU, and this machine has none; run it where one is"
-    elif seen.error_type.endswith("EOFError"):
-        yield f"{where}: the program asks for input, and none is given; pass it as arguments, behind --"
-    elif seen.error_type.endswith(("ModuleNotFoundError", "ImportError")) and "torch" not in seen.message:
-        yield f"{where}: the program lacks a package: {seen.message.splitlines()[0]}; install it with --with"
-    if not seen.graphs and run.passed:
-        yield f"{where}: the program compiled nothing; only its ending and what it prints are compared"
+    if reason := reason_of(run):
+        yield reason
+    if not run.seen.graphs and run.passed:
+        yield "the program compiled nothing; only its ending and what it prints are compared"
     elif run.uncaptured:
-        yield f"{where}: {len(run.uncaptured)} graphs are not replayed: {run.uncaptured[0]}"
+        yield f"{len(run.uncaptured)} graphs are not replayed: {run.uncaptured[0]}"

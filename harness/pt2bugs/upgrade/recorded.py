@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +17,7 @@ from pt2bugs.case.observation import Observation
 from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.engine.client import Engine, EngineError, EngineSettings, Worker
 from pt2bugs.engine.normalize import Normalizer
-from pt2bugs.engine.protocol import Limits
+from pt2bugs.engine.protocol import ChildExit, Limits
 from pt2bugs.run.measurement import observe_exit
 from pt2bugs.upgrade.inside.recording import ARTIFACTS, FUNCTION
 from pt2bugs.upgrade.inside.replay import FUNCTION as REPLAY
@@ -75,15 +76,16 @@ class Recorded:
         """The end of the run, in a line."""
         return self.seen.summary
 
-    def fails_like(self, other: Recorded) -> bool:
+    def fails_like(self, other: Recorded, level: Level = Level.MESSAGE) -> bool:
         """Return whether both end alike: well, or in the same failure.
 
         Args:
             other: another run.
+            level: MESSAGE for runs on one release; between releases TYPE, as messages are rewritten.
         """
         if self.failure is None or other.failure is None:
             return self.seen.outcome is other.seen.outcome
-        return self.failure.same(other.failure, Level.MESSAGE)
+        return self.failure.same(other.failure, level)
 
     @cached_property
     def aspects(self) -> Mapping[str, Any]:
@@ -104,8 +106,19 @@ class Recorded:
         return [name for name, value in self.aspects.items() if value != other.aspects[name]]
 
 
+def entries_of(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the entries of a record: none of a run that never began; of one that crashed the last line may be torn.
+
+    Args:
+        path: as `inside.recording.Record` wrote it.
+    """
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else ():
+        with contextlib.suppress(ValueError):
+            yield json.loads(line)
+
+
 def read_record(path: Path) -> dict[str, Any]:
-    """Return the fields of `Recorded` that a record holds; of a crashed run its last line may be torn.
+    """Return the fields of `Recorded` that a record holds.
 
     Args:
         path: as `inside.recording` wrote it.
@@ -113,11 +126,7 @@ def read_record(path: Path) -> dict[str, Any]:
     artifacts: dict[str, list[str]] = {}
     fields: dict[str, Any] = {"calls": [], "problems": [], "compiled": [], "breaks": [], "device_mb": None}
     fields |= {"graphs": [], "uncaptured": []}
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else ():
-        try:
-            entry = json.loads(line)
-        except ValueError:
-            continue
+    for entry in entries_of(path):
         kind = entry.pop("kind", "")
         if kind == "artifact":
             artifacts.setdefault(ARTIFACTS[entry["name"]], []).append(comparable(entry["text"]))
@@ -198,7 +207,9 @@ class Recorder:
         self._engine = Engine(EngineSettings(python=python, targets=targets, confined=False, **settings))
         self._worker: Worker | None = None
         self._folder = tempfile.TemporaryDirectory(prefix="pt2bugs-upgrade-")
-        self.scratch = Path(self._folder.name)
+        self.scratch = Path(self._folder.name).resolve()
+        self._kernels = self.scratch / "kernels"
+        self._kernels.mkdir()
         self.runs = 0
         self.seconds = 0.0
 
@@ -231,6 +242,42 @@ class Recorder:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def call(self, function: str, limit_s: float, **values: Any) -> tuple[ChildExit, Path]:
+        """Call a function of `inside` in a child, and return how that ended, and the path of its record.
+
+        Args:
+            function: as ``MODULE:FUNCTION``.
+            limit_s: for the child.
+            values: further ones of the request.
+
+        Raises:
+            EngineError: the interpreter does not start.
+        """
+        self.start()
+        if self._worker is None:
+            raise EngineError("the recorder was closed")
+        self.runs += 1
+        path = self.scratch / f"record-{self.runs}"
+        request: Any = {
+            "kind": "call",
+            "function": function,
+            "device": "cpu",
+            "threads": self._engine.settings.threads,
+            "record": str(path),
+            **values,
+        }
+        ended = self._worker.run(request, Limits(limit_s, None))
+        self.seconds += ended.duration_s
+        return ended, path
+
+    def hide(self, text: str) -> str:
+        """Return a text without paths and addresses of this machine.
+
+        Args:
+            text: printed in a child.
+        """
+        return Normalizer(self._engine.facts.paths).hide(text, case=self.program)
+
     def record(
         self,
         *,
@@ -239,6 +286,7 @@ class Recorder:
         swap_back: bool = False,
         compare: bool = False,
         capture: bool = False,
+        share: bool = True,
         redirect: Mapping[str, Any] | None = None,
     ) -> Recorded:
         """Run the program once.
@@ -249,45 +297,36 @@ class Recorder:
             swap_back: whether they are taken back before the program runs.
             compare: whether calls of compiled graphs are compared with eager.
             capture: whether graphs are written down such that they can be replayed.
+            share: whether a kernel's text is compiled once for all runs; else the seconds of compilation are its own.
             redirect: see `triage.inside.redirect.install`.
 
         Raises:
             EngineError: the interpreter does not start.
         """
-        self.start()
-        self.runs += 1
-        path = self.scratch / f"record-{self.runs}"
         timeout_s = self.timeout_s * (TRACE_FACTOR if trace else 1)
-        request: Any = {
-            "kind": "call",
-            "function": FUNCTION,
-            "path": str(self.program),
-            "device": "cpu",
-            "threads": self._engine.settings.threads,
-            "timeout_s": timeout_s,
-            "argv": self._argv,
-            "record": str(path),
-            "trace": str(trace) if trace else "",
-            "swap": list(swap),
-            "swap_back": swap_back,
-            "compare": compare,
-            "capture": capture,
-            "redirect": dict(redirect or {}),
-        }
-        if self._worker is None:
-            raise EngineError("the recorder was closed")
-        ended = self._worker.run(request, Limits(timeout_s, None))
-        self.seconds += ended.duration_s
+        ended, path = self.call(
+            FUNCTION,
+            timeout_s,
+            path=str(self.program),
+            timeout_s=timeout_s,
+            argv=self._argv,
+            trace=str(trace) if trace else "",
+            swap=list(swap),
+            swap_back=swap_back,
+            compare=compare,
+            capture=capture,
+            kernels=str(self._kernels) if share else "",
+            redirect=dict(redirect or {}),
+        )
         seen, text = observe_exit(ended, timeout_s, 0)
-        normalizer = Normalizer(self._engine.facts.paths)
-        seen.present(lambda value: normalizer.hide(value, case=self.program))
+        seen.present(self.hide)
         report = ended.frames.get("report") or {}
         told = read_record(path)
         path.unlink(missing_ok=True)
         return Recorded(
             seen,
-            normalizer.hide(text, case=self.program),
-            normalizer.hide(str(report.get("stdout", "")), case=self.program),
+            self.hide(text),
+            self.hide(str(report.get("stdout", ""))),
             tuple(report.get("lines", ())),
             tuple((file, line) for file, line in report.get("unswapped", ())),
             seconds=ended.duration_s,
@@ -297,36 +336,34 @@ class Recorder:
     def replay(self, graphs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Run captured graphs compiled and in eager, and return the entries of the record.
 
+        A graph that takes its process along is not replayed; those behind it are, in a new process.
+
         Args:
             graphs: as `Recorded.graphs` has them, each with its `id`.
 
         Raises:
             EngineError: the interpreter does not start.
         """
-        self.start()
-        self.runs += 1
-        given, path = self.scratch / f"graphs-{self.runs}.json", self.scratch / f"record-{self.runs}"
-        given.write_text(json.dumps(list(graphs)), encoding="utf-8")
-        request: Any = {
-            "kind": "call",
-            "function": REPLAY,
-            "device": "cpu",
-            "threads": self._engine.settings.threads,
-            "graphs": str(given),
-            "record": str(path),
-        }
-        if self._worker is None:
-            raise EngineError("the recorder was closed")
-        ended = self._worker.run(request, Limits(self.timeout_s, None))
-        self.seconds += ended.duration_s
-        entries = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-        path.unlink(missing_ok=True)
-        given.unlink()
-        done = {entry["graph"] for entry in entries if entry["kind"] != "begun"}
-        seen, _ = observe_exit(ended, self.timeout_s, 0)
-        why = f"its process ended: {seen.summary}"
-        left = [str(graph["id"]) for graph in graphs if graph["id"] not in done]
-        return [*entries, *({"kind": "not replayed", "graph": graph, "reason": why} for graph in left)]
+        entries: list[dict[str, Any]] = []
+        left = list(graphs)
+        while left:
+            given = self.scratch / "graphs.json"
+            given.write_text(json.dumps(left), encoding="utf-8")
+            ended, path = self.call(REPLAY, self.timeout_s, graphs=str(given), kernels=str(self._kernels))
+            told = list(entries_of(path))
+            path.unlink(missing_ok=True)
+            given.unlink()
+            entries += told
+            done = {entry["graph"] for entry in told if entry["kind"] != "begun"}
+            left = [graph for graph in left if graph["id"] not in done]
+            begun = [entry["graph"] for entry in told if entry["kind"] == "begun" and entry["graph"] not in done]
+            seen, _ = observe_exit(ended, self.timeout_s, 0)
+            # Where none has begun, or time is up, the next process would end in the same way.
+            lost = begun if begun and seen.outcome is not Outcome.TIMEOUT else [graph["id"] for graph in left]
+            reason = f"its process ended: {seen.summary}"
+            entries += [{"kind": "not replayed", "graph": graph, "reason": reason} for graph in lost]
+            left = [graph for graph in left if graph["id"] not in lost]
+        return entries
 
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?")

@@ -1,7 +1,7 @@
-"""Compile each text of a kernel once for all runs of a triage, inside a child.
+"""Compile each text of a kernel once for all runs of a program, inside a child.
 
-Most runs of a triage have the C++ compiler compile the same texts. Its output is a function of the command and the
-files that it reads, so it is kept; everything that Inductor does is done anew in each run.
+Most runs of a triage, and of an exposure, have the C++ compiler compile the same texts. Its output is a function of the
+command and the files that it reads, so it is kept; everything that Inductor does is done anew in each run.
 """
 
 from __future__ import annotations

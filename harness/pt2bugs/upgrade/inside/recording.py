@@ -21,6 +21,7 @@ from pt2bugs.engine.messages import CallRequest, CheckReport
 from pt2bugs.engine.observe import in_one_line, render
 from pt2bugs.engine.program import kept_stdout, observe_counted, run_as_main
 from pt2bugs.isolate.inside import FileSwap, swapped, traced
+from pt2bugs.triage.inside import kernels
 from pt2bugs.triage.inside.redirect import Entries, install
 from pt2bugs.upgrade.inside.comparison import Comparison
 from pt2bugs.upgrade.inside.graphs import Capture, described
@@ -50,6 +51,7 @@ class RecordedRequest(CallRequest):
         swap_back: Whether they are taken back before the program runs.
         compare: Whether calls of compiled graphs are compared with eager.
         capture: Whether graphs are written down such that they can be replayed.
+        kernels: Folder of the compiled kernels that runs share, or empty.
         redirect: See `triage.inside.redirect.install`.
     """
 
@@ -64,6 +66,7 @@ class RecordedRequest(CallRequest):
     swap_back: bool
     compare: bool
     capture: bool
+    kernels: str
     redirect: dict[str, Any]
 
 
@@ -112,6 +115,8 @@ def run(request: RecordedRequest) -> RecordedReport:
             unswapped = inner.enter_context(swapped(request["swap"], folder))
             if request["swap_back"]:
                 inner.close()
+        if request["kernels"]:
+            kernels.share(request["kernels"])
         if request["redirect"]:
             install(request["redirect"], Entries(path, lambda _: None))
         watch(

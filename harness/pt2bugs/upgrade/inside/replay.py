@@ -10,6 +10,7 @@ from typing import Any
 from pt2bugs.engine.check import seed
 from pt2bugs.engine.messages import CallRequest
 from pt2bugs.engine.observe import in_one_line
+from pt2bugs.triage.inside import kernels
 from pt2bugs.upgrade.inside.comparison import compare, copies
 from pt2bugs.upgrade.inside.graphs import made, made_values
 from pt2bugs.upgrade.inside.recording import Record
@@ -25,12 +26,14 @@ class ReplayRequest(CallRequest):
 
     Attributes:
         graphs: The file that has them, as JSON.
+        kernels: Folder of the compiled kernels that replays share.
         record: The file that takes a line for each.
     """
 
     device: str
     threads: int
     graphs: str
+    kernels: str
     record: str
 
 
@@ -43,6 +46,7 @@ def run(request: ReplayRequest) -> dict[str, Any]:
     import torch
 
     seed(request["device"], request["threads"])
+    kernels.share(request["kernels"])
     torch._inductor.config.fallback_random = True
     with open(request["graphs"], encoding="utf-8") as file:  # noqa: PTH123
         graphs = json.load(file)
