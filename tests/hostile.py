@@ -332,6 +332,7 @@ def test_next():
     assert sum(torch._dynamo.utils.counters["stats"].values()) == 0
     assert "ADDED" not in os.environ and os.environ["SUITE_MARK"] and sys.path and sys.modules["json"]
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    assert callable(signal.getsignal(signal.SIGALRM))
     assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == set()
     # A folder of its own: empty, with a home and a temporary folder beside.
     assert os.listdir() == [] == os.listdir(tempfile.gettempdir())

@@ -151,6 +151,7 @@ HOSTILE = [
     ),
     Hostile("own_group_killed", "os.killpg(0, signal.SIGKILL)", crash("SIGKILL")),
     Hostile("parent_killed", "os.kill(os.getppid(), signal.SIGKILL); time.sleep(1)", PASS, {"outcome": "crash"}),
+    Hostile("parent_alarmed", "os.kill(os.getppid(), signal.SIGALRM); time.sleep(1)", PASS),
     Hostile("parent_stopped", "os.kill(os.getppid(), signal.SIGSTOP); time.sleep(1)", PASS, {"outcome": "crash"}),
     Hostile("endless_output", "while True: os.write(1, b'x' * (1 << 20))", TIMEOUT, settings=SHORT),
     Hostile("descriptors_closed", "os.closerange(0, 4096)", {"outcome": "crash", "signal": ""}),

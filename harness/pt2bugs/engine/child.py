@@ -46,7 +46,6 @@ def prepare_cells() -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
     catch_alarms()
-    signal.pthread_sigmask(signal.SIG_SETMASK, [])
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, MAX_FILE_MIB << 20)
 
@@ -71,6 +70,7 @@ def become_cell(
     may_be_traced(True)
     if not namespace:
         die_with_parent()
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
     os.setsid()
     try:  # noqa: SIM105
         # Should memory run out, the system takes the cell, and not a process with results.
