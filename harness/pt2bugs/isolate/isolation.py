@@ -38,6 +38,10 @@ UNTRIED = 6
 """Files that are tried as text before all that ran is tried in memory."""
 HALVES = 4
 """Units that fail otherwise alone, and are tried with each file."""
+GROWTHS = 4
+"""Times that a set which fails otherwise is given what its failure names."""
+KERNEL_HEADERS = ("include/ATen/cpu/vec/", "include/torch/csrc/inductor/", "include/c10/util/")
+"""Folders of the headers that Inductor's C++ kernels are compiled with."""
 MIN_TEXT_S = 45.0
 """Seconds that must be left for a search to be worth a trial in a process of its own."""
 
@@ -136,6 +140,9 @@ class Isolation:
 
 Say = Callable[[str], None]
 _MISSING = re.compile(r"AttributeError|TypeError|NameError|ImportError|KeyError|ModuleNotFoundError")
+_FRAME = re.compile(r'File "[^"]*/torch/([^"]+\.py)", line \d+, in (\w+)')
+"""A line of a traceback in torch: the file, relative to its folder, and the function."""
+_COMPILE_ERROR = "CppCompileError"
 _QUOTED = re.compile(r"'([A-Za-z_]\w*)'|([A-Za-z_]\w*) does not exist|argument: '([A-Za-z_]\w*)'")
 _Rank = tuple[bool, bool, float, Unit]
 """Sort key, the least first: whether the failure leaves the file unnamed, whether a trivial program executes it, too,
@@ -305,6 +312,7 @@ class Isolator:
         self._files = frozenset(file for file, _ in in_bad | in_good if self.wheels.pair(file))
         ran: set[Unit] = set()
         first: set[Unit] = set()
+        in_both: set[Unit] = set()
         for file in self._files:
             pair = self.wheels.pair(file)
             if pair is None:
@@ -316,12 +324,14 @@ class Isolator:
                     unit = by_key.get(item.key) if item is not None else None
                     if unit is None or unit.change == "removed":
                         continue
+                    if side is pair.good and unit in ran and unit.change == "changed":
+                        in_both.add(unit)
                     ran.add(unit)
                     # What is new the good release alone executes. What was changed and only it gets to comes after
                     # the failure.
                     if (side is pair.bad or unit.change == "added") and (met, line) not in trivial:
                         first.add(unit)
-        self._ran, self._first = ran, first
+        self._ran, self._first, self._in_both = ran, first, first & in_both
         named = set(re.findall(r"torch/([^\s:]+\.py)", self.judge.bad.seen.all_frames + self.judge.bad.text))
         rarity = _rarities(ran, self.check.path.read_text(encoding="utf-8") + self.judge.bad.seen.message)
         self._rank = {unit: (unit.file not in named, unit not in first, -rarity[unit], unit) for unit in ran}
@@ -374,6 +384,26 @@ class Isolator:
         self._tell("in memory", chosen, answer, run)
         return answer
 
+    def _swap_back(self, selection: Selection) -> Answer:
+        """Try the good release with the old code of a selection in memory; green if it fails as the bad one does."""
+        self._check_time(0)
+        mirrored = self.wheels.mirrored
+        taken = {unit.mirrored: part for unit, part in selection.items()}
+        needed = (unit for unit in sorted(mirrored.with_needs(taken, self._files)) if can_swap(mirrored, unit))
+        folder = self.good.scratch / "swap"
+        folder.mkdir(exist_ok=True)
+        try:
+            swaps, _ = swaps_of(mirrored, {**dict.fromkeys(needed), **taken}, folder)
+        except PatchError:
+            return Answer.OTHER
+        self.result.trials += 1
+        run = self.good.run(self.check, swap=swaps)
+        answer = Answer.RED if run.passed else Answer.OTHER
+        if run.failure is not None and run.failure.same(self.judge.bad.failure, Level.MESSAGE):
+            answer = Answer.GREEN
+        self._tell(f"taken back in torch {self.result.good}", selection, answer, run)
+        return answer
+
     def _text(self, selection: Selection) -> Answer:
         """Try a selection as text, in a fresh process."""
         self._check_time(MIN_TEXT_S)
@@ -409,26 +439,110 @@ class Isolator:
     # --- the search --------------------------------------------------------------------------------------
 
     def _search(self) -> dict[Unit, frozenset[int] | None]:
-        """Search in memory what runs for this check alone, ask whether Python can fix it, then search the rest."""
-        units = self._search_among(self._in_memory(self._first), self._swap_units, few=True)
+        """Search what runs for this check alone, in memory and from the good release; then the rest, and text."""
+        alone = _by_file(self._in_memory(self._first))
+        units, unclear = self._green_file(alone, self._swap_units)
         if not units:
             if self._is_native():
                 return {}
-            if units := self._search_untried():
+            if selection := self._search_backwards():
+                return selection
+            units = self._green_parts(alone, self._swap_units) or self._green_alone(alone, unclear, self._swap_units)
+        if not units and (units := self._search_headers() or self._search_untried()):
+            return dict.fromkeys(sorted(units))
+        if not units:
+            everything = _by_file(self._in_memory(self._ran))
+            units, _ = self._green_file(everything, self._swap_units)
+            units = units or self._green_parts(everything, self._swap_units)
+        return dict.fromkeys(sorted(self._minimal_swap(units) if units else self._search_text()))
+
+    def _minimal_swap(self, units: Iterable[Unit]) -> tuple[Unit, ...]:
+        """Return the units of a set, green in memory, that are needed."""
+        self._found_in_memory(units)
+        needed = self._minimal(self._swappable(units), self._swap_units)
+        self.result.units = sorted(needed)
+        self._look_for_another(needed)
+        return needed
+
+    def _search_backwards(self) -> dict[Unit, frozenset[int] | None]:
+        """Look for what breaks the good release as the bad one is broken, and bring that over; return what is needed.
+
+        Old code finds in the newer release most of what it names. New code in the older one often does not.
+        """
+
+        def trial(units: tuple[Unit, ...]) -> Answer:
+            return self._swap_back(dict.fromkeys(units))
+
+        for units in _by_file(self._in_memory(self._in_both)).values():
+            if met := minimize(find_green(units, trial, limit=ONE_FILE), trial):
+                breaking = self._needed_hunks(dict.fromkeys(met), self._swap_back)
+                if green := self._brought(breaking):
+                    return green
+        return {}
+
+    def _brought(self, breaking: Selection) -> dict[Unit, frozenset[int] | None]:
+        """Return what is needed of a selection that breaks the good release; empty if the bad one lacks more for it."""
+        if self._swap(breaking) is Answer.GREEN:
+            self._found_in_memory(breaking)
+            self._look_for_another(list(breaking))
+            return dict(breaking)
+        chosen, refused = set(breaking), set[Unit]()
+        self._by_text = not all(can_swap(self.wheels, unit) for unit in chosen)
+        for _ in range(GROWTHS):
+            answer = (self._text_units if self._by_text else self._swap_units)(tuple(sorted(chosen)))
+            if answer is Answer.GREEN:
+                units = self._minimal_text(tuple(sorted(chosen))) if self._by_text else self._minimal_swap(chosen)
                 return dict.fromkeys(sorted(units))
-        units = units or self._search_among(self._in_memory(self._ran), self._swap_units, few=False)
-        if units:
-            self.result.evidence, self.result.units = "swap", sorted(units)
-            self.result.label, self.result.reason = "unknown", ""
-            self._extend()
-            units = self._minimal(self._swappable(units), self._swap_units)
-            self.result.units = sorted(units)
-            self._look_for_another(units)
-        else:
-            self._by_text = True
-            self._hopeless = set(self.wheels.beyond_binary)
-            units = self._search_text()
-        return dict.fromkeys(sorted(units))
+            if answer is Answer.OTHER and (blamed := self._blamed(tuple(chosen)) - breaking.keys()):
+                chosen -= blamed
+                refused |= blamed
+                continue
+            further = self._named_by_failure() - chosen - refused if answer is Answer.OTHER else set()
+            if not further and answer is Answer.OTHER:
+                # What runs with it in the same files may hand over what it expects.
+                files = {unit.file for unit in chosen}
+                further = {unit for unit in self._ran if unit.file in files} - chosen - refused
+            untaken = not self._by_text and bool(self._composed(chosen) - self._applied)
+            if not further and not untaken:
+                break
+            chosen |= further
+            # What memory cannot take may be what is lacking.
+            self._by_text = self._by_text or untaken or not all(can_swap(self.wheels, unit) for unit in further)
+        self._by_text = False
+        return {}
+
+    def _found_in_memory(self, units: Iterable[Unit]) -> None:
+        """Note a set that is green in memory, and give what makes it small the whole budget."""
+        self._by_text = False
+        self.result.evidence, self.result.units = "swap", sorted(units)
+        self.result.label, self.result.reason = "unknown", ""
+        self._extend()
+
+    def _named_by_failure(self) -> set[Unit]:
+        """Return what the traceback of the last trial goes through, and the headers if C++ did not compile."""
+        seen, text = self._last.seen, self._last.text
+        frames = set(_FRAME.findall(text))
+        named = {
+            unit
+            for file, name in frames
+            for unit in self.wheels.units(file)
+            if unit in self._ran and unit.qualname.rpartition(".")[2] == name
+        }
+        return {*named, *self._kernel_headers} if _COMPILE_ERROR in f"{seen.error_type} {seen.message}" else named
+
+    @property
+    def _kernel_headers(self) -> list[Unit]:
+        files = (file for file in self.wheels.changed_headers if file.startswith(KERNEL_HEADERS))
+        return [unit for file in files for unit in self.wheels.units(file)]
+
+    def _search_headers(self) -> tuple[Unit, ...]:
+        """Try as text the headers of kernels, where Inductor compiles C++."""
+        headers = self._kernel_headers
+        compiles = self.check.backend == "inductor" and self.check.device == "cpu"
+        if not compiles or not headers or self._text_units(tuple(headers)) is not Answer.GREEN:
+            return ()
+        self._by_text = True
+        return self._minimal_text(tuple(headers))
 
     def _in_memory(self, units: Iterable[Unit]) -> list[Unit]:
         return [unit for unit in sorted(units, key=self._rank.__getitem__) if can_swap(self.wheels, unit)]
@@ -446,20 +560,13 @@ class Isolator:
         chosen = self._composed(unit for unit in units if not self._hopeless & self._composed([unit]))
         return self._text(dict.fromkeys(sorted(chosen))) if chosen else Answer.OTHER
 
-    def _search_among(
-        self, elements: Sequence[Unit], trial: Callable[[tuple[Unit, ...]], Answer], *, few: bool
+    def _green_alone(
+        self,
+        files: Mapping[str, Sequence[Unit]],
+        unclear: Iterable[Unit],
+        trial: Callable[[tuple[Unit, ...]], Answer],
     ) -> tuple[Unit, ...]:
-        """Search file by file, then all together and in large parts, then one by one, the likeliest first.
-
-        Most fixes are in one file, and a set of one file is put in and run in a fraction of the time of a large one.
-        """
-        files: dict[str, list[Unit]] = {}
-        for unit in elements:
-            files.setdefault(unit.file, []).append(unit)
-        green, unclear = self._green_file(files, trial)
-        green = green or self._green_parts(files, trial)
-        if green or not few:
-            return green
+        """Try units of files that fail otherwise one by one, the likeliest first; then halves of a fix with files."""
         further: list[Unit] = []
         for unit in sorted(unclear, key=lambda unit: self._rank.get(unit, (True, True, 0.0, unit))):
             answer = trial((unit,))
@@ -586,10 +693,12 @@ class Isolator:
 
     def _search_text(self) -> tuple[Unit, ...]:
         """Search what cannot be swapped: statements, tables, classes, decorators, headers."""
+        self._by_text, self._hopeless = True, set(self.wheels.beyond_binary)
+        units: tuple[Unit, ...] = ()
         loaded = [unit for file in self._ranked_files() for unit in self.wheels.units(file)]
-        units = self._search_among(loaded, self._text_units, few=False)
-        if not units and self._full is Answer.GREEN:
-            units = self._search_among(self._everything(), self._text_units, few=False)
+        for elements in [loaded, self._everything()] if self._full is Answer.GREEN else [loaded]:
+            files = _by_file(elements)
+            units = units or self._green_file(files, self._text_units)[0] or self._green_parts(files, self._text_units)
         if not units:
             self.result.reason = self.result.reason or "no set of changed units turned it green"
             return ()
@@ -619,26 +728,29 @@ class Isolator:
     def _minimize_hunks(self, selection: dict[Unit, frozenset[int] | None]) -> dict[Unit, frozenset[int] | None]:
         """Leave out of the changed units what the check does not need."""
         self.result.units = sorted(selection)
+        try:
+            return self._needed_hunks(selection, self._text if self._by_text else self._swap)
+        except OutOfTimeError:
+            return selection
+
+    def _needed_hunks(
+        self, selection: Selection, trial: Callable[[Selection], Answer]
+    ) -> dict[Unit, frozenset[int] | None]:
+        """Return a green selection with the hunks alone that a trial needs."""
         parts: list[tuple[Unit, int]] = []
-        for unit in selection:
+        for unit, part in selection.items():
             pair = self.wheels.pair(unit.file)
             if pair is not None and unit.change == "changed":
-                parts += [(unit, index) for index in range(len(pair.hunks(unit)))]
+                parts += [(unit, index) for index in sorted(part or range(len(pair.hunks(unit))))]
         whole = [unit for unit in selection if unit not in {unit for unit, _ in parts}]
 
         def chosen(some: Iterable[tuple[Unit, int]]) -> dict[Unit, frozenset[int] | None]:
-            chosen_hunks: dict[Unit, set[int]] = {}
+            hunks: dict[Unit, set[int]] = {}
             for unit, index in some:
-                chosen_hunks.setdefault(unit, set()).add(index)
-            return {**dict.fromkeys(whole), **{unit: frozenset(indices) for unit, indices in chosen_hunks.items()}}
+                hunks.setdefault(unit, set()).add(index)
+            return {**dict.fromkeys(whole), **{unit: frozenset(indices) for unit, indices in hunks.items()}}
 
-        if len(parts) < 2:
-            return selection
-        trial = self._text if self._by_text else self._swap
-        try:
-            return chosen(minimize(parts, lambda some: trial(chosen(some))))
-        except OutOfTimeError:
-            return selection
+        return chosen(minimize(parts, lambda some: trial(chosen(some)))) if len(parts) > 1 else dict(selection)
 
     # --- the proof ---------------------------------------------------------------------------------------
 
@@ -805,6 +917,14 @@ class Isolator:
             if item is not None:
                 met.add((file, item.key))
         return met if path.stat().st_size else None
+
+
+def _by_file(units: Iterable[Unit]) -> dict[str, list[Unit]]:
+    """Group units by file, in their order."""
+    files: dict[str, list[Unit]] = {}
+    for unit in units:
+        files.setdefault(unit.file, []).append(unit)
+    return files
 
 
 def _words(unit: Unit) -> set[str]:

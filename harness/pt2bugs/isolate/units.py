@@ -566,9 +566,10 @@ class Wheels:
         """
         lacking = []
         for file, text in self.mixed(selection).items():
-            pair = self.pair(file)
-            before = lacking_names(pair.bad.text) if pair else frozenset[str]()
-            lacking += [f"{file}: {name}" for name in sorted(lacking_names(text) - before) if file.endswith(".py")]
+            if file.endswith(".py"):
+                pair = self.pair(file)
+                before = lacking_names(pair.bad.text) if pair else frozenset[str]()
+                lacking += [f"{file}: {name}" for name in sorted(lacking_names(text) - before)]
         return lacking
 
     def with_needs(self, units: Iterable[Unit], files: Iterable[str]) -> frozenset[Unit]:
