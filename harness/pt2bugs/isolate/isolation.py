@@ -40,8 +40,8 @@ HALVES = 4
 """Units that fail otherwise alone, and are tried with each file."""
 GROWTHS = 4
 """Times that a set which fails otherwise is given what its failure names."""
-KERNEL_HEADERS = ("include/ATen/cpu/vec/", "include/torch/csrc/inductor/", "include/c10/util/")
-"""Folders of the headers that Inductor's C++ kernels are compiled with."""
+KERNEL_HEADERS = ("include/ATen/cpu/vec/", "include/torch/csrc/inductor/cpp_", "include/c10/util/")
+"""Beginnings of the headers that Inductor's C++ kernels are compiled with."""
 MIN_TEXT_S = 45.0
 """Seconds that must be left for a search to be worth a trial in a process of its own."""
 
@@ -640,9 +640,16 @@ class Isolator:
     def _minimal(self, units: Sequence[Unit], trial: Callable[[tuple[Unit, ...]], Answer]) -> tuple[Unit, ...]:
         """Return the units of a green set that are needed; without what they refer to nothing is added any more."""
         exact = self._swap if trial == self._swap_units else self._text
-        by_need = minimize(units, trial)
+
+        def noted(answer: Answer, chosen: Iterable[Unit]) -> Answer:
+            # Should the time be up, the smallest set so far is the answer.
+            if answer is Answer.GREEN:
+                self.result.units = sorted(chosen)
+            return answer
+
+        by_need = minimize(units, lambda chosen: noted(trial(chosen), chosen))
         everything = sorted(self._swappable(by_need) if exact == self._swap else self._composed(by_need))
-        return minimize(everything, lambda chosen: exact(dict.fromkeys(chosen)))
+        return minimize(everything, lambda chosen: noted(exact(dict.fromkeys(chosen)), chosen))
 
     def _look_for_another(self, units: Sequence[Unit]) -> None:
         """Look once whether what else runs for this check alone fixes the bug as well."""

@@ -59,7 +59,7 @@ class Unit:
         return {"file": self.file, "qualname": self.qualname, "kind": self.kind}
 
     def __str__(self) -> str:
-        return f"{self.file}: {self.qualname}"
+        return f"{self.file}: {self.qualname}" if self.qualname else self.file
 
 
 Key = tuple[str, str, int]
