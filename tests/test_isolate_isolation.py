@@ -251,7 +251,8 @@ def test_what_a_failure_goes_through_comes_along(ask: Ask) -> None:
     result = ask(text, text, both=old, say=told.append, **fixed)
     assert (sorted(names(result)), result.evidence) == (["first", "second"], "proved"), told
     greens = [line.partition(", ")[2] for line in told if line.endswith(": green")]
-    assert greens[:2] == ["taken back in torch 2.91.0: a.py: first: green", "in memory: 2 units of 2 files: green"]
+    assert "taken back in torch 2.91.0: a.py: first: green" in greens
+    assert "in memory: 2 units of 2 files: green" in greens
 
 
 def test_a_header_of_kernels(ask: Ask) -> None:

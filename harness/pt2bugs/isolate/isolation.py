@@ -331,7 +331,7 @@ class Isolator:
                     # the failure.
                     if (side is pair.bad or unit.change == "added") and (met, line) not in trivial:
                         first.add(unit)
-        self._ran, self._first, self._in_both = ran, first, first & in_both
+        self._ran, self._first, self._in_both = ran, first, in_both
         named = set(re.findall(r"torch/([^\s:]+\.py)", self.judge.bad.seen.all_frames + self.judge.bad.text))
         rarity = _rarities(ran, self.check.path.read_text(encoding="utf-8") + self.judge.bad.seen.message)
         self._rank = {unit: (unit.file not in named, unit not in first, -rarity[unit], unit) for unit in ran}
@@ -402,6 +402,7 @@ class Isolator:
         if run.failure is not None and run.failure.same(self.judge.bad.failure, Level.MESSAGE):
             answer = Answer.GREEN
         self._tell(f"taken back in torch {self.result.good}", selection, answer, run)
+        self._last = run
         return answer
 
     def _text(self, selection: Selection) -> Answer:
@@ -467,15 +468,17 @@ class Isolator:
     def _search_backwards(self) -> dict[Unit, frozenset[int] | None]:
         """Look for what breaks the good release as the bad one is broken, and bring that over; return what is needed.
 
-        Old code finds in the newer release most of what it names. New code in the older one often does not.
+        Old code finds in the newer release most of what it names, so that large sets run, and say of all that they
+        hold that it is not to blame. New code in the older one often does not run.
         """
 
         def trial(units: tuple[Unit, ...]) -> Answer:
             return self._swap_back(dict.fromkeys(units))
 
-        for units in _by_file(self._in_memory(self._in_both)).values():
-            if met := minimize(find_green(units, trial, limit=ONE_FILE), trial):
-                breaking = self._needed_hunks(dict.fromkeys(met), self._swap_back)
+        for units in (self._in_both & self._first, self._in_both - self._first):
+            met = find_green(self._in_memory(units), trial, self._blamed_back, limit=LARGE)
+            if met:
+                breaking = self._needed_hunks(dict.fromkeys(minimize(met, trial)), self._swap_back)
                 if green := self._brought(breaking):
                     return green
         return {}
@@ -621,21 +624,28 @@ class Isolator:
 
     def _blamed(self, tried: tuple[Unit, ...]) -> set[Unit]:
         """Return those that bring a name which the last failure says is missing, and those that need them."""
-        seen = self._last.seen
-        if seen.outcome is Outcome.PASS or not _MISSING.search(f"{seen.error_type}: {seen.message}"):
-            return set()
-        words = {word for groups in _QUOTED.findall(seen.message) for word in groups if word}
-        attribute = "has no attribute" in seen.message or "does not exist" in seen.message
-        guilty = {
-            unit for unit in self._applied if any(self.wheels.brings(unit, word, attribute=attribute) for word in words)
-        }
+        guilty = self._bringing(self._applied, self.wheels)
         # What the binary lacks, or what cannot be put into loaded modules, will be missing the next time, too.
-        if _NATIVE.search(seen.message):
+        if _NATIVE.search(self._last.seen.message):
             self.wheels.beyond_binary |= guilty
             self._hopeless |= guilty
         elif not self._by_text:
             self._hopeless |= guilty
         return {unit for unit in tried if guilty & self._composed([unit])}
+
+    def _blamed_back(self, tried: tuple[Unit, ...]) -> set[Unit]:
+        """Return those whose old code asks for a name that the good release does not have any more."""
+        guilty = self._bringing((unit.mirrored for unit in tried), self.wheels.mirrored)
+        return {unit.mirrored for unit in guilty}
+
+    def _bringing(self, units: Iterable[Unit], wheels: Wheels) -> set[Unit]:
+        """Return the units whose text brings a name that the last failure says is missing."""
+        seen = self._last.seen
+        if seen.outcome is Outcome.PASS or not _MISSING.search(f"{seen.error_type}: {seen.message}"):
+            return set()
+        words = {word for groups in _QUOTED.findall(seen.message) for word in groups if word}
+        attribute = "has no attribute" in seen.message or "does not exist" in seen.message
+        return {unit for unit in units if any(wheels.brings(unit, word, attribute=attribute) for word in words)}
 
     def _minimal(self, units: Sequence[Unit], trial: Callable[[tuple[Unit, ...]], Answer]) -> tuple[Unit, ...]:
         """Return the units of a green set that are needed; without what they refer to nothing is added any more."""
