@@ -5,6 +5,7 @@ Commands that only read results are run here on the committed ones; `test_docs_c
 
 from __future__ import annotations
 
+import fnmatch
 import importlib.util
 import json
 import re
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hostile_checks import HOSTILE
 from pt2bugs.cli import COMMANDS, command_parser, main
 
 ROOT = Path(__file__).parent.parent
@@ -133,6 +135,30 @@ def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
         if not re.match(r"\w+:", target):
             assert (page.parent / target).exists(), target
+
+
+_NAMED_TEST = re.compile(r"`(tests/test_\w+\.py)?(?:::)?((?:Test|test_)\w+)?(?:::(test_\w+))?(?:\[([^\]`]+)\])?`")
+
+
+@pytest.mark.parametrize("page", ["concepts", "evaluation"])
+def test_a_test_that_a_promise_names_is_there(page: str) -> None:
+    """One without a module is of the module named before it, or of a class or test of the engine's modules."""
+    text = (ROOT / "docs" / page / "isolation.md").read_text(encoding="utf-8")
+    engine = {name: path for path in sorted((ROOT / "tests").glob("test_engine_*.py")) for name in _tests_of(path)}
+    named, module = [match for match in _NAMED_TEST.finditer(text) if match[1] or match[2]], ROOT
+    assert len(named) > 15
+    for path, name, inner, parameters in (match.groups() for match in named):
+        module = ROOT / path if path else module
+        there = module if path or (module.is_file() and name in _tests_of(module)) else engine[name]
+        assert {name or inner, inner or name} <= {None, *_tests_of(there)}, (there.name, name, inner)
+        words = [hostile.name for hostile in HOSTILE] if name == "TestHostileCheck" else _tests_of(there)
+        for parameter in (parameters or "").removesuffix(", ...").split(", "):
+            assert not parameter or fnmatch.filter(words, parameter), parameter
+
+
+def _tests_of(path: Path) -> set[str]:
+    """The names of the test functions and classes of a module."""
+    return set(re.findall(r"^ *(?:def|class) (test_\w+|Test\w+)", path.read_text(encoding="utf-8"), re.MULTILINE))
 
 
 def test_the_table_of_triage_is_that_of_its_rows() -> None:
