@@ -94,8 +94,8 @@ class TestRunFolder:
     def base(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
-    def abandon(self) -> Path:
-        folder = RunFolder.create()
+    def abandon(self, purpose: str = "cells") -> Path:
+        folder = RunFolder.create(purpose)
         (folder.path / "cell").mkdir()
         os.close(folder._lock)
         return folder.path
@@ -111,6 +111,27 @@ class TestRunFolder:
         assert new.path.exists()
         new.remove()
         assert not new.path.exists()
+
+    def test_of_any_command(self) -> None:
+        old = [self.abandon(purpose) for purpose in ("isolate", "upgrade", "triage")]
+        for path in old:
+            self.age(path)
+        RunFolder.create().remove()
+        assert not any(path.exists() for path in old)
+
+    def test_a_file_in_it_does_not_hold_it(self) -> None:
+        """What runs there may remove, make or lock any file in it."""
+        used = RunFolder.create()
+        (used.path / "lock").touch()
+        for path in used.path.iterdir():
+            path.unlink()
+        self.age(used.path)
+        RunFolder.create().remove()
+        assert used.path.exists()
+        with used as path:
+            assert path == used.path
+        assert not used.path.exists()
+        used.remove()
 
     def test_in_use_stays(self) -> None:
         used = RunFolder.create()

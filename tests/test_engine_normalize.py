@@ -24,8 +24,8 @@ def test_what_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
         "/corpus/dynamo/helper.py:4": "helper.py:4",
         "x == 8  # count += 1  # pus/dynamo/pytorch_1.py:36 in f": "x == 8  # count += 1  # pytorch_1.py:36 in f",
         'File "/link/to/dynamo/pytorch_1.py", line 3': 'File "pytorch_1.py", line 3',
-        f"{tempfile.gettempdir()}/pt2bugs-cells-ab_c1/cell-x9/inductor/k.cpp": "<cell>/inductor/k.cpp",
-        f"{tempfile.gettempdir()}/pt2bugs-cells-ab_c1/zygote.log": "<scratch>/zygote.log",
+        f"{tempfile.gettempdir()}/pt2bugs-run-cells-ab_c1/cell-x9/inductor/k.cpp": "<cell>/inductor/k.cpp",
+        f"{tempfile.gettempdir()}/pt2bugs-run-cells-ab_c1/zygote.log": "<scratch>/zygote.log",
         "/somewhere/cache/warm": "<cache>/warm",
         f"{sys.prefix}/bin/python": "<env>/bin/python",
         f"{Path.home()}/notes{os.sep}": f"~/notes{os.sep}",
@@ -38,11 +38,11 @@ def test_what_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
         assert normalizer.hide(text, Path("/corpus/dynamo/pytorch_1.py")) == expected
 
 
-@pytest.mark.parametrize("folder", ["", "/pt2bugs-triage-a1"])
+@pytest.mark.parametrize("folder", ["", "/pt2bugs-run-triage-a1"])
 def test_a_program_among_temporary_files(folder: str) -> None:
     """What lies beside it loses its folder, and a folder in that keeps the word for it."""
     beside = Path(f"{tempfile.gettempdir()}{folder}")
-    run = f"{tempfile.gettempdir()}/pt2bugs-cells-ab_c1"
+    run = f"{tempfile.gettempdir()}/pt2bugs-run-cells-ab_c1"
     text = f"{run}/cell-x9/k.cpp {run}/zygote.log {beside}/helper.py"
     expected = "<cell>/k.cpp <scratch>/zygote.log helper.py"
     assert Normalizer({}).hide(text, beside / "program.py") == expected

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from pt2bugs.engine.protocol import MAX_OUTPUT_MIB
+from pt2bugs.engine.restrictions import has_landlock
 from pt2bugs.engine.sandbox import beside, environment_folders, probe
 from suite import Done, Suite
 
@@ -108,9 +109,28 @@ ATTACKS = {
         print("its own words", flush=True)
         time.sleep(0.5)
         """,
+    "reads_a_key_of_the_user": """
+        import ctypes
+        libc = ctypes.CDLL(None, use_errno=True)
+        if os.uname().machine == "x86_64":
+            for keyring in (-3, -4):
+                assert libc.syscall(250, 10, keyring, b"user", b"{name}", 0) == -1
+                assert ctypes.get_errno() == 38, os.strerror(ctypes.get_errno())
+        """,
+    "talks_to_the_hypervisor": """
+        with pytest.raises(OSError, match="not supported"):
+            socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM)
+        """,
+    "mounts_in_a_namespace_of_its_own": """
+        import ctypes
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.unshare(0x10020000) == 0:
+            assert libc.mount(b"none", b"/tmp", b"tmpfs", 0, None) == -1 or not {landlock}
+        """,
     "signals_the_supervisor": """
-        for number in set(signal.valid_signals()) - {signal.SIGKILL}:
-            os.kill(1, number)
+        for _ in range(20):
+            for number in set(signal.valid_signals()) - {signal.SIGKILL}:
+                os.kill(1, number)
         """,
     "is_allowed_the_network": 'socket.create_connection(("127.0.0.1", {port}), 1).close()',
     "works_as_before": """
@@ -150,13 +170,15 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacked]:
         abstract.listen()
         port = service.getsockname()[1]
         words = {"{port}": port, "{folder}": folder, "{name}": suite.mark, "{cache}": suite.home / "cache"}
+        words["{landlock}"] = has_landlock()
         for number, (name, attack) in enumerate(ATTACKS.items()):
             for word, value in words.items():
                 attack = attack.replace(word, str(value))
             body = textwrap.indent(textwrap.dedent(attack.strip("\n")), "    ")
             case = f"{IMPORTS}\ndef test_a():\n{body}\n"
             suite.case(f"c{number:02}_{name}", case, compiles=False, network=name == ALLOWED)
-        yield Attacked(suite, suite.run())
+        # One job: each cell follows on the one before.
+        yield Attacked(suite, suite.run("--jobs", "1"))
 
 
 @pytest.mark.parametrize(("number", "name"), list(enumerate(ATTACKS)))

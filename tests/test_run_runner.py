@@ -152,7 +152,7 @@ def test_a_run_that_is_stopped_goes_on(project: Project, tmp_path: Path, number:
     process.send_signal(number)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert not list(tmp_path.glob("pt2bugs-cells-*")), "nothing stays"
+    assert not list(tmp_path.glob("pt2bugs-run-*")), "nothing stays"
     assert "the same command goes on from there" in stderr
     assert "Traceback" not in stderr
     assert [line["case"] for line in project.lines] == ["ends", "old"]

@@ -7,7 +7,6 @@ import contextlib
 import logging
 import re
 import signal
-import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from pt2bugs.engine.folders import RunFolder
 from pt2bugs.errors import InputError, first_line
 
 if TYPE_CHECKING:
@@ -116,9 +116,9 @@ def _remote(where: str) -> Client:
 def _local(count: int) -> Iterator[LocalCluster]:
     """Start a scheduler and workers on loopback. Only who has their certificate, made for them, can connect."""
     with contextlib.ExitStack() as stack:
-        folder = tempfile.TemporaryDirectory(prefix="pt2bugs-cluster-", ignore_cleanup_errors=True)
+        folder = RunFolder.create("cluster")
         with _interrupted_after():
-            cluster = _started(count, stack.enter_context(folder))
+            cluster = _started(count, str(stack.enter_context(folder)))
             stack.callback(cluster.close)
         yield cluster
 

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 from pt2bugs.engine.check import catch_alarms
 from pt2bugs.engine.linux import die_with_parent, drop_privileges, may_be_traced
 from pt2bugs.engine.protocol import MAX_FILE_MIB, MAX_PROCESSES, Limits, ReportPipe
+from pt2bugs.engine.restrictions import restrict
 
 BODIES = {
     "check": "pt2bugs.engine.check:run_check",
@@ -51,7 +52,14 @@ def prepare_cells() -> None:
 
 
 def become_cell(
-    folder: str, output: int, limits: Limits, data_bytes: int, needed: Sequence[str] = (), *, namespace: bool
+    folder: str,
+    output: int,
+    limits: Limits,
+    data_bytes: int,
+    needed: Sequence[str] = (),
+    *,
+    namespace: bool,
+    confined: bool,
 ) -> None:
     """Give this process a session, an output file and limits of its own.
 
@@ -62,6 +70,7 @@ def become_cell(
         data_bytes: what the process holds already.
         needed: files that it must be able to read.
         namespace: whether it is in a PID namespace, which ends with its process 1.
+        confined: whether it is in a sandbox.
 
     Raises:
         OSError: the folder is not there, or full.
@@ -84,6 +93,8 @@ def become_cell(
     tempfile.tempdir = None
     sys.dont_write_bytecode = True
     drop_privileges((sys.prefix, __file__, *needed))
+    if confined:
+        restrict()
     _limit(resource.RLIMIT_NPROC, 4 * MAX_PROCESSES)
     if limits.memory_mib is not None:
         # Twice over: the supervisor sees resident memory only now and then, this one holds at once.

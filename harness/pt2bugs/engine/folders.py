@@ -21,16 +21,22 @@ def cache_home() -> Path:
 
 
 class RunFolder:
-    """The temporary folder of a run. If the run is killed, the next one removes it."""
+    """A temporary folder of a run. If the run is killed, the next one removes it.
 
-    PREFIX = "pt2bugs-cells-"
+    The folder itself is locked: a file in it could be removed by what runs there.
+    """
+
+    PREFIX = "pt2bugs-run-"
 
     def __init__(self, path: Path, lock: int) -> None:
         self.path, self._lock = path, lock
 
     @classmethod
-    def create(cls) -> RunFolder:
+    def create(cls, purpose: str = "cells") -> RunFolder:
         """Make the folder of a run.
+
+        Args:
+            purpose: a word of its name.
 
         Raises:
             OSError: the temporary folder is full, or not writable.
@@ -40,9 +46,9 @@ class RunFolder:
             with contextlib.suppress(OSError):
                 if cls._is_abandoned(old):
                     remove_tree(old)
-        path = Path(tempfile.mkdtemp(prefix=cls.PREFIX))
+        path = Path(tempfile.mkdtemp(prefix=f"{cls.PREFIX}{purpose}-"))
         try:
-            lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             fcntl.flock(lock, fcntl.LOCK_EX)
         except OSError:
             remove_tree(path)
@@ -57,10 +63,7 @@ class RunFolder:
         # Another run may just have made its folder, and not locked it yet.
         if time.time() - status.st_mtime < 10:
             return False
-        try:
-            lock = os.open(path / "lock", os.O_RDWR | os.O_CLOEXEC)
-        except FileNotFoundError:
-            return True
+        lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -71,7 +74,15 @@ class RunFolder:
 
     def remove(self) -> None:
         remove_tree(self.path)
-        os.close(self._lock)
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+    def __enter__(self) -> Path:
+        return self.path
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
 
 
 class CellFolder:

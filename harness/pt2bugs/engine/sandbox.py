@@ -21,8 +21,9 @@ from pathlib import Path
 from pt2bugs.engine import linux
 from pt2bugs.engine.folders import remove_tree
 from pt2bugs.engine.mounts import become_root, bind, mount_layer, mount_memory, mount_terminals, seal
+from pt2bugs.engine.restrictions import has_filters
 
-NETWORK, FILES, DISK = "network", "files", "disk"
+CONFINED = NETWORK, FILES, DISK, KEYS = "network", "files", "disk", "keys"
 """Things that the sandbox keeps a cell from. The journal names those that a machine cannot do as `unconfined`."""
 
 READ_VARIABLE, WRITE_VARIABLE = "PT2BUGS_READ", "PT2BUGS_WRITE"
@@ -122,7 +123,8 @@ class Surroundings:
         read: files and folders that it reads.
         write: files and folders that it may write.
         learnt: the folder of what the environment has learnt. What a cell writes there it alone sees.
-        disk_bytes: that files of a cell may take, its shared memory too; no more than half of the machine's memory.
+        disk_bytes: that files of a cell may take, its shared memory too; all processors' cells together take no more
+            than half of the machine's memory.
     """
 
     read: tuple[str, ...] = ()
@@ -145,14 +147,14 @@ class Sandbox:
         self._view = View()
         self._kept: set[str] = set()
         disk.mkdir(exist_ok=True)
-        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // os.sysconf("SC_NPROCESSORS_ONLN")
         is_bounded = False
         with contextlib.suppress(OSError):
             mount_memory(str(disk), min(surroundings.disk_bytes, memory // 2), 0o700)
             is_bounded = True
         self.renew()
         made = self.view((), (), network=False).descriptors
-        able = {NETWORK: "net" in made, FILES: "mnt" in made, DISK: is_bounded}
+        able = {NETWORK: "net" in made, FILES: "mnt" in made, DISK: is_bounded, KEYS: has_filters()}
         self.unconfined = [word for word, is_able in able.items() if not is_able]
         """The words for what the machine cannot do."""
 
@@ -303,7 +305,7 @@ def probe() -> list[str]:
         with os.fdopen(reader, "rb") as told:
             tried, *words = told.read().decode().split() or [""]
         os.waitpid(pid, 0)
-    return words if tried else [NETWORK, FILES, DISK]
+    return words if tried else list(CONFINED)
 
 
 def _needed(paths: Iterable[str]) -> list[str]:

@@ -38,7 +38,7 @@ from pt2bugs.engine.protocol import (
     StopReason,
     send,
 )
-from pt2bugs.engine.sandbox import DISK, FILES, NETWORK, Sandbox, View, beside
+from pt2bugs.engine.sandbox import CONFINED, NETWORK, Sandbox, View, beside
 from pt2bugs.engine.warmup import provide
 
 _POLL_S = 0.1
@@ -79,7 +79,7 @@ class Supervisor:
         # handlers, for which the system ends this process.
         signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
         self._folder.renew()
-        unconfined = self._sandbox.unconfined if self._sandbox else [NETWORK, FILES, DISK]
+        unconfined = self._sandbox.unconfined if self._sandbox else list(CONFINED)
         send(self._control, Hello(namespace=self._descendants.namespace, unconfined=unconfined))
         with self._control.makefile("rb") as lines:
             for message in _messages(lines):
@@ -145,7 +145,7 @@ class Supervisor:
                     view.enter()
                     become_cell(
                         self._folder.path, output, limits, self._data_bytes, needed,
-                        namespace=self._descendants.namespace,
+                        namespace=self._descendants.namespace, confined=self._sandbox is not None,
                     )  # fmt: skip
                 except OSError as error:
                     pipe.send("setup", str(error))

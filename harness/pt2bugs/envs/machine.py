@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pt2bugs.engine.environment import cell_environment
 from pt2bugs.engine.folders import cache_home
 from pt2bugs.engine.linux import enter_namespace
-from pt2bugs.engine.sandbox import DISK, FILES, NETWORK, probe
+from pt2bugs.engine.restrictions import has_landlock
+from pt2bugs.engine.sandbox import DISK, FILES, KEYS, NETWORK, probe
 from pt2bugs.envs.size import format_size
 from pt2bugs.errors import install_command
 
@@ -79,7 +80,9 @@ def _sandbox() -> Finding:
     """Return whether cells can be kept from the network, the user's files and a full disk."""
     unconfined = probe()
     if not unconfined:
-        return Finding("sandbox", True, "a check sees neither the network nor your files, and writes 8 GiB at most")
+        lacks = "" if has_landlock() else "; this kernel has no Landlock, a second wall"
+        kept_from = "a check sees neither the network nor your files, and writes 8 GiB at most"
+        return Finding("sandbox", True, kept_from + lacks)
     missing = "; ".join(_NOT_CONFINED[word] for word in unconfined)
     remedy = "allow namespaces, or run code that you have not read in a container or a virtual machine of its own"
     return Finding("sandbox", None, missing, remedy)
@@ -89,6 +92,7 @@ _NOT_CONFINED = {
     NETWORK: "a check reaches the network",
     FILES: "a check reads and writes whatever you may",
     DISK: "a check can fill the disk",
+    KEYS: "a check reads your keyrings",
 }
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import contextlib
 import re
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,6 +15,7 @@ from pt2bugs.case.failure import Failure, Level
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.engine.client import Engine, EngineError, EngineSettings, Worker
+from pt2bugs.engine.folders import RunFolder
 from pt2bugs.engine.normalize import Normalizer
 from pt2bugs.engine.protocol import Limits
 from pt2bugs.envs.environment import Environment
@@ -97,7 +97,7 @@ class Release:
         self._copy: PatchedTorch | None = None
         self._measuring: Measuring | None = None
         self._worker: Worker | None = None
-        self.scratch = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="pt2bugs-isolate-")))
+        self.scratch = self._stack.enter_context(RunFolder.create("isolate"))
 
     @property
     def traces(self) -> Path:

@@ -10,13 +10,13 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from pt2bugs.case.observation import bounded
 from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.engine.folders import RunFolder
 from pt2bugs.errors import install_command
 from pt2bugs.files import write_text
 from pt2bugs.triage.budget import Budget
@@ -105,8 +105,7 @@ def gather(
             missing.append(f"{plan.name}: the budget was spent")
             continue
         log(f"artifacts: {plan.name}")
-        with tempfile.TemporaryDirectory(prefix="pt2bugs-artifacts-") as name:
-            run_folder = Path(name)
+        with RunFolder.create("artifacts") as run_folder:
             env = {name: value.replace("@", str(run_folder)) for name, value in plan.env.items()}
             result = runner.run(program.path, redirect, env=env, write=run_folder, fresh=True)
             problem = f"torch wrote nothing ({result.observation.summary[:120]})"

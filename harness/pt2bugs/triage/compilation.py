@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
+from pt2bugs.engine.folders import RunFolder
 from pt2bugs.triage.program import Program
 from pt2bugs.triage.runner import ProgramRunner, RunResult
 from pt2bugs.triage.statements import rewrites
@@ -82,8 +81,8 @@ def compilation_of(runner: ProgramRunner, program: Program, result: RunResult) -
     Raises:
         EngineError: the engine cannot be started.
     """
-    with tempfile.TemporaryDirectory(prefix="pt2bugs-logs-") as folder:
-        logs = Path(folder) / "torch_logs.txt"
+    with RunFolder.create("logs") as folder:
+        logs = folder / "torch_logs.txt"
         env = {"TORCH_LOGS": "graph_breaks,recompiles", "TORCH_LOGS_OUT": str(logs)}
         runner.run(program.path, env=env, write=logs.parent, fresh=True)
         text = logs.read_text(encoding="utf-8", errors="replace") if logs.exists() else ""

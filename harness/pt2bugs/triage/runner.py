@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from pt2bugs.case.observation import MESSAGE_LIMIT, Observation, bounded, tellin
 from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.engine.client import Engine, EngineError, EngineSettings, Worker
 from pt2bugs.engine.environment import EnvironmentFacts
+from pt2bugs.engine.folders import RunFolder
 from pt2bugs.engine.messages import CheckRequest, OnFile
 from pt2bugs.engine.normalize import Normalizer
 from pt2bugs.engine.protocol import Limits
@@ -132,7 +132,7 @@ class ProgramRunner:
         self._engine = Engine(EngineSettings(python=self.python, targets=(TARGET,)))
         self._worker: Worker | None = None
         self._kernels = Path()
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: RunFolder | None = None
         self._normalizer = Normalizer({})
         self._packages: list[str] = []
         self._secrets: set[str] = set()
@@ -149,8 +149,8 @@ class ProgramRunner:
         self._packages = [folder for folder, word in self.facts.paths.items() if not word]
         if self._worker is None:
             self._worker = self._engine.open()
-            self._folder = tempfile.TemporaryDirectory(prefix="pt2bugs-kernels-")
-            self._kernels = Path(self._folder.name).resolve()
+            self._folder = RunFolder.create("kernels")
+            self._kernels = self._folder.path.resolve()
             learn_needs(self.facts, self._worker, *TARGET)
         return self.facts
 
@@ -160,7 +160,7 @@ class ProgramRunner:
             self._worker = None
         self._engine.close()
         if self._folder is not None:
-            self._folder.cleanup()
+            self._folder.remove()
 
     def __enter__(self) -> ProgramRunner:
         try:

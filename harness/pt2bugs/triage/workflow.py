@@ -7,7 +7,6 @@ torch's bisector, workarounds, releases, what is handed over and artifacts with 
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from pt2bugs.case.expectation import public
 from pt2bugs.case.failure import Level
 from pt2bugs.curate.script import lines_of_code
 from pt2bugs.engine.client import EngineError
+from pt2bugs.engine.folders import RunFolder
 from pt2bugs.errors import Pt2bugsError
 from pt2bugs.files import write_text
 from pt2bugs.match.structure import Structure
@@ -97,9 +97,9 @@ class _Triaging:
     def triage(self) -> Triage:
         """Return the result; the files are in the folder of the settings."""
         settings, names = self._settings, list(self._settings.releases)
-        with tempfile.TemporaryDirectory(prefix="pt2bugs-triage-") as work_folder:
+        with RunFolder.create("triage") as work_folder:
             # A script may delete, rename or write itself: the user's own file is never run.
-            program = Program(Path(work_folder) / self._given.path.name, self._given.source)
+            program = Program(work_folder / self._given.path.name, self._given.source)
             write_text(program.path, program.source)
             notes: list[str] = []
             if settings.drop_unused_imports:
@@ -194,20 +194,20 @@ class _Examination:
         self._write(self.program.source)
         if result.verdict.verdict == NOT_A_BUG:
             return
-        with tempfile.TemporaryDirectory(prefix="pt2bugs-triage-") as work_folder:
-            small, shown = self._smallest(Path(work_folder))
+        with RunFolder.create("triage") as work_folder:
+            small, shown = self._smallest(work_folder)
             if small.source != self.program.source and not is_documented(result.known, self.runner.torch):
                 # What is around the failure is alike in no two programs.
                 structure = Structure.of(small.source, first, symptom)
                 result.known = known_bugs(documented, reproduction, self.runner.torch, structure) or result.known
             self._write(small.source)
-            self._narrow(small, shown, Path(work_folder))
+            self._narrow(small, shown, work_folder)
             self._write(small.source)
             if result.releases is None and len(settings.releases) > 1:
                 result.releases = self.since_when(small)
                 if small.source != self.program.source:
                     result.releases.about = "The minimal program fails so"
-            self._hand_over(small, shown, Path(work_folder))
+            self._hand_over(small, shown, work_folder)
             self._write(small.source)
             self._gather(small)
         if self.budget.is_over:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,6 +15,7 @@ from pt2bugs.case.failure import Failure, Level
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.engine.client import Engine, EngineError, EngineSettings, Worker
+from pt2bugs.engine.folders import RunFolder
 from pt2bugs.engine.normalize import Normalizer
 from pt2bugs.engine.protocol import ChildExit, Limits
 from pt2bugs.run.measurement import observe_exit
@@ -206,8 +206,8 @@ class Recorder:
         targets = (("cpu", "inductor"),)
         self._engine = Engine(EngineSettings(python=python, targets=targets, confined=False, **settings))
         self._worker: Worker | None = None
-        self._folder = tempfile.TemporaryDirectory(prefix="pt2bugs-upgrade-")
-        self.scratch = Path(self._folder.name).resolve()
+        self._folder = RunFolder.create("upgrade")
+        self.scratch = self._folder.path.resolve()
         self._kernels = self.scratch / "kernels"
         self._kernels.mkdir()
         self.runs = 0
@@ -234,7 +234,7 @@ class Recorder:
             self._worker.close()
             self._worker = None
         self._engine.close()
-        self._folder.cleanup()
+        self._folder.remove()
 
     def __enter__(self) -> Recorder:
         return self
