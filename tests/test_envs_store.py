@@ -272,3 +272,18 @@ def test_an_installation_ends_with_its_run(tmp_path: Path) -> None:
             run.kill()
             run.wait()
             wait_until(lambda: not is_uv(installing))
+
+
+def test_an_environment_from_other_wheels_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two builds have one release, so that whoever comes second gets the build of the first."""
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    links = {build: str(build_wheels(tmp_path / build, {f"2.90.0+{build}": {}})) for build in ("cpu", "cu130")}
+    told: list[str] = []
+    for build in ("cpu", "cpu", "cu130"):
+        told.clear()
+        with serve_index(tmp_path / "none", tmp_path / f"index-{len(list(tmp_path.iterdir()))}") as index:
+            store = Store(Sources(index, (links[build],)), tmp_path / "home")
+            environment = store.create(Key("2.90.0", python), told.append)
+        assert "+cpu" in (environment.torch / "version.py").read_text()
+        assert any("is there already" in line and links["cpu"] in line for line in told) == (build == "cu130"), told

@@ -79,6 +79,8 @@ class Store:
                     self._tell_budget(log)
                     log(f"installing {key}")
                     environment = self._install(key)
+                else:
+                    self._tell_other_packages(environment, log)
                 os.utime(environment.path / MARKER)
             # What the disk holds in all is at hand, and no less than what the environments take of it.
             if is_new and shutil.disk_usage(self.home).used > self.budget and self.total() > self.budget:
@@ -107,6 +109,14 @@ class Store:
             f"environments may take {format_size(self.budget)} together{why}; the least recently used make room "
             "(--budget SIZE)"
         )
+
+    def _tell_other_packages(self, environment: Environment, log: Callable[[str], None]) -> None:
+        """Say so where an environment of that name was made from other folders of wheels: it may be another build."""
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
+            links = json.loads((environment.path / MARKER).read_text())["find_links"]
+            if links != list(self.source.find_links):
+                made_from = f"made with --find-links {', '.join(links)}" if links else "made without --find-links"
+                log(f"{environment.key}: is there already, {made_from}; remove {environment.path} to have it made anew")
 
     def _install(self, key: Key) -> Environment:
         path = self.home / key.folder
@@ -140,6 +150,7 @@ class Store:
             "python": key.python,
             "extras": list(key.extras),
             "index": key.index,
+            "find_links": list(self.source.find_links),
             "requirements": requirements,
             "seconds": round(time.monotonic() - began, 1),
             "bytes": sum(size for _, size in inodes(path)),
