@@ -53,7 +53,11 @@ def main() -> None:
     parser.add_argument("--round", type=int, default=100, help="kills for each matrix (default: %(default)s)")
     parser.add_argument("--copies", type=int, default=3, help="case files of each kind (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="another one kills in another order (default: %(default)s)")
+    parser.add_argument(
+        "--minutes", type=float, default=600, help="end sooner when they are over (default: %(default)s)"
+    )
     options = parser.parse_args()
+    options.ends = time.monotonic() + 60 * options.minutes
     log(f"{cpu_name()}; Python {sys.version.split()[0]}")
     with tempfile.TemporaryDirectory(prefix="pt2bugs-benchmark-") as folder:
         hits, what, problems = targets[options.target](options, Path(folder))
@@ -88,7 +92,7 @@ def _matrices(options: argparse.Namespace, folder: Path, make: Callable[[Path, s
         undisturbed.finish()
         log(f"undisturbed: {undisturbed.size} cells in {time.monotonic() - began:.0f} s")
         rounds = 0
-        while gun.hits.total() < options.kills:
+        while gun.hits.total() < options.kills and time.monotonic() < options.ends:
             rounds += 1
             disturbed = make(folder / f"round-{rounds}", index)
             under_fire(disturbed, gun, min(options.round, options.kills - gun.hits.total()), log)
@@ -114,7 +118,7 @@ def _question(options: argparse.Namespace, folder: Path) -> Told:
         question = Question(folder, [*QUESTIONS[options.target], "--index", index], CHANGING)
         expected = question.answer(question.start())
         log(f"undisturbed: {json.dumps(expected)}")
-        answers = asked_under_fire(question, expected, gun, options.kills, log)
+        answers = asked_under_fire(question, expected, gun, options.kills, log, options.ends)
         problems = [f"{answers['another']} answers differ"] if answers["another"] else []
         if question.answer(question.start()) != expected:
             problems.append("what it answers when the fire has ended differs")

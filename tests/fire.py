@@ -334,7 +334,12 @@ def under_fire(matrix: Matrix, gun: Gun, kills: int, log: Callable[[str], None] 
 
 
 def asked_under_fire(
-    question: Question, expected: Any, gun: Gun, kills: int, log: Callable[[str], None] = lambda _: None
+    question: Question,
+    expected: Any,
+    gun: Gun,
+    kills: int,
+    log: Callable[[str], None] = lambda _: None,
+    ends: float = float("inf"),
 ) -> Counter[str]:
     """Ask again and again while the gun fires, until it has hit so often. Count the answers by what they were.
 
@@ -344,10 +349,11 @@ def asked_under_fire(
         gun: which fires.
         kills: how many.
         log: is told of progress, and of each answer that is another one.
+        ends: by the monotonic clock; after that it is not asked again.
     """
     answers: Counter[str] = Counter()
     goal = gun.hits.total() + kills
-    while gun.hits.total() < goal:
+    while gun.hits.total() < goal and time.monotonic() < ends:
         answer = question.answer(_shot_at(question, gun, goal))
         kind = "stopped" if answer is None else "the same" if answer == expected else "another"
         answers[kind] += 1

@@ -59,7 +59,7 @@ def become_cell(
     needed: Sequence[str] = (),
     *,
     namespace: bool,
-    confined: bool,
+    restricted: bool,
 ) -> None:
     """Give this process a session, an output file and limits of its own.
 
@@ -70,7 +70,7 @@ def become_cell(
         data_bytes: what the process holds already.
         needed: files that it must be able to read.
         namespace: whether it is in a PID namespace, which ends with its process 1.
-        confined: whether it is in a sandbox.
+        restricted: whether it takes on the restrictions of `restrict`.
 
     Raises:
         OSError: the folder is not there, or full.
@@ -93,7 +93,7 @@ def become_cell(
     tempfile.tempdir = None
     sys.dont_write_bytecode = True
     drop_privileges((sys.prefix, __file__, *needed))
-    if confined:
+    if restricted:
         restrict()
     _limit(resource.RLIMIT_NPROC, 4 * MAX_PROCESSES)
     if limits.memory_mib is not None:

@@ -23,7 +23,7 @@ from pt2bugs.engine.folders import remove_tree
 from pt2bugs.engine.mounts import become_root, bind, mount_layer, mount_memory, mount_terminals, seal
 from pt2bugs.engine.restrictions import has_filters
 
-CONFINED = NETWORK, FILES, DISK, KEYS = "network", "files", "disk", "keys"
+NETWORK, FILES, DISK, KEYS = "network", "files", "disk", "keys"
 """Things that the sandbox keeps a cell from. The journal names those that a machine cannot do as `unconfined`."""
 
 READ_VARIABLE, WRITE_VARIABLE = "PT2BUGS_READ", "PT2BUGS_WRITE"
@@ -305,7 +305,12 @@ def probe() -> list[str]:
         with os.fdopen(reader, "rb") as told:
             tried, *words = told.read().decode().split() or [""]
         os.waitpid(pid, 0)
-    return words if tried else list(CONFINED)
+    return words if tried else unconfined_without_namespaces()
+
+
+def unconfined_without_namespaces() -> list[str]:
+    """Return what cells that have no namespaces are not kept from."""
+    return [NETWORK, FILES, DISK, *([] if has_filters() else [KEYS])]
 
 
 def _needed(paths: Iterable[str]) -> list[str]:

@@ -38,7 +38,7 @@ from pt2bugs.engine.protocol import (
     StopReason,
     send,
 )
-from pt2bugs.engine.sandbox import CONFINED, NETWORK, Sandbox, View, beside
+from pt2bugs.engine.sandbox import NETWORK, Sandbox, View, beside, unconfined_without_namespaces
 from pt2bugs.engine.warmup import provide
 
 _POLL_S = 0.1
@@ -52,7 +52,8 @@ class Supervisor:
         control: the socket of that client.
         folder: of the run.
         bootstrap: the command that starts a fresh interpreter.
-        sandbox: of its cells; None: they are not confined.
+        sandbox: of its cells; None: they see what this process sees.
+        restricted: whether they take on the restrictions that need no namespace.
     """
 
     def __init__(
@@ -64,9 +65,11 @@ class Supervisor:
         bootstrap: list[str],
         grace: Mapping[str, float],
         sandbox: Sandbox | None = None,
+        *,
+        restricted: bool = True,
     ) -> None:
         self._control, self._descendants, self._bootstrap = control, descendants, bootstrap
-        self._sandbox = sandbox
+        self._sandbox, self._restricted = sandbox, restricted
         self._state = ProcessState.now()
         self._grace_s, self._start_s, self._exit_s = grace["grace_s"], grace["start_s"], grace["exit_s"]
         self._folder = CellFolder(sandbox.cells if sandbox else folder, name)
@@ -79,7 +82,7 @@ class Supervisor:
         # handlers, for which the system ends this process.
         signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
         self._folder.renew()
-        unconfined = self._sandbox.unconfined if self._sandbox else list(CONFINED)
+        unconfined = self._sandbox.unconfined if self._sandbox else unconfined_without_namespaces()
         send(self._control, Hello(namespace=self._descendants.namespace, unconfined=unconfined))
         with self._control.makefile("rb") as lines:
             for message in _messages(lines):
@@ -145,7 +148,7 @@ class Supervisor:
                     view.enter()
                     become_cell(
                         self._folder.path, output, limits, self._data_bytes, needed,
-                        namespace=self._descendants.namespace, confined=self._sandbox is not None,
+                        namespace=self._descendants.namespace, restricted=self._restricted,
                     )  # fmt: skip
                 except OSError as error:
                     pipe.send("setup", str(error))

@@ -131,7 +131,16 @@ def _become_supervisor(
         linux.may_be_traced(False)
         linux.limit_privileges()
         sandbox = Sandbox(folder / "disk", around) if around and descendants.own_proc else None
-        Supervisor(client, folder, message["open"], descendants, bootstrap, message["grace"], sandbox).serve()
+        Supervisor(
+            client,
+            folder,
+            message["open"],
+            descendants,
+            bootstrap,
+            message["grace"],
+            sandbox,
+            restricted=around is not None,
+        ).serve()
         status = 0
     except BaseException:
         traceback.print_exc()
