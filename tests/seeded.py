@@ -77,9 +77,17 @@ def write_journal(
     writer.close()
 
 
-def write_backend_lines(folder: Path, cases: Path, backend: str, outcomes: Mapping[str, str], *extras: str) -> None:
-    """Lines of a backend on torch 2.13.0: for each case id a letter."""
-    kept = Results(folder / "results").folder_of_backend(backend) / "journal" / "seeded.jsonl"
+def write_backend_lines(
+    folder: Path,
+    cases: Path,
+    backend: str,
+    outcomes: Mapping[str, str],
+    *extras: str,
+    torch: str = "2.13.0",
+    journal: str = "seeded",
+) -> None:
+    """Lines of a backend on a release, in the journal of that name: for each case id a letter."""
+    kept = Results(folder / "results").folder_of_backend(backend) / "journal" / f"{journal}.jsonl"
     writer = JournalWriter(kept)
     for name, letter in outcomes.items():
         case = parse_case(next(cases.rglob(f"{name}.py")))
@@ -87,7 +95,7 @@ def write_backend_lines(folder: Path, cases: Path, backend: str, outcomes: Mappi
         verdict = Verdict.FAIL if seen.outcome in FAILURES else Verdict(str(seen.outcome))
         record = new_record(
             Cell(case, case.check("test_it"), "cpu", backend), seen, verdict,
-            EnvironmentFacts(torch="2.13.0+cpu", torch_git=git_of("2.13.0"), python="3.11.7"),
+            EnvironmentFacts(torch=f"{torch}+cpu", torch_git=git_of(torch), python="3.11.7"),
             run_id="seeded", started=START, extras=extras,
         )  # fmt: skip
         writer.append(record)

@@ -56,6 +56,31 @@ def test_cases_that_are_gone_are_named(
     assert "lines of cases that do not exist, and no table has them: pytorch_2" in capsys.readouterr().err
 
 
+def test_a_journal_named_by_another_release_is_read_and_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from seeded import write_case, write_journal
+
+    monkeypatch.chdir(tmp_path)
+    case = write_case(tmp_path, "pytorch_1")
+    write_journal(tmp_path, case, {"2.9.1": "B"})
+    write_journal(tmp_path, case, {"2.10.0": "."}, results="other")
+    moved = Path("results/journal/torch-2.8.0-py3.11.jsonl")
+    Path("other/journal/pytorch_1.jsonl").rename(moved)
+    main(["compare", "2.9.1", "2.10.0", "--offline", "--json"])
+    told = capsys.readouterr()
+    assert json.loads(told.out)["summary"]["fixed"] == 1
+    problem = f"{moved}: has lines of torch 2.10.0, though it is named by torch 2.8.0"
+    assert problem in told.err
+    main(["doctor", "--json"])
+    (finding,) = [told for told in json.loads(capsys.readouterr().out) if told["name"] == "results"]
+    assert (finding["is_fine"], finding["seen"].startswith(problem)) == (None, True)
+    moved.rename(moved.with_name("torch-2.10.0-py3.11.jsonl"))
+    main(["doctor", "--json"])
+    (finding,) = [told for told in json.loads(capsys.readouterr().out) if told["name"] == "results"]
+    assert (finding["is_fine"], finding["seen"]) == (True, "results: every line has its case")
+
+
 def test_only_the_releases_asked_for_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -19,7 +19,9 @@ from pt2bugs.results.journal import (
     JournalWriter,
     Record,
     journal_files,
+    named_release,
     read_journal,
+    shown_releases,
 )
 
 
@@ -242,3 +244,27 @@ def test_writer_killed_at_any_moment(path: Path) -> None:
     names = [entry["case"] for entry in records]
     assert written <= set(names)
     assert len(names) == len(set(names))
+
+
+def test_a_journal_named_by_another_release_is_told_of_once(path: Path) -> None:
+    named = path.with_name("torch-2.9.1-py3.11.jsonl")
+    ours = [record(case="a", torch=torch, python="3.11.7") for torch in ("2.9.1+cpu", "2.9.1", "")]
+    other = [record(case="b", torch=torch, python="3.11.7") for torch in ("2.13.0+cpu", "2.13.0", "2.13.0+cpu")]
+    write(named, *ours, *other)
+    write(path, *other)
+    records, warnings = read(named, path)
+    assert len(records) == 9
+    (warning,) = warnings
+    assert "has lines of torch 2.13.0, though it is named by torch 2.9.1" in warning
+    assert "rename the file" in warning
+
+
+def test_the_releases_of_a_journal_are_seen_at_its_ends(path: Path) -> None:
+    assert named_release(path.with_name("torch-2.9.1+cpu-py3.11-turbine.jsonl")) == "2.9.1"
+    assert named_release(path.with_name("torch-odd-py3.11.jsonl")) == named_release(path) == ""
+    write(path, *(record(torch=torch, message="m" * 90_000) for torch in ("2.9.1+cpu", "2.10.0", "2.13.0")))
+    assert shown_releases(path) == {"2.9.1"}  # the end of a line without its begin says nothing
+    write(path, record(torch="2.12.1+cu130"))
+    assert shown_releases(path) == {"2.9.1", "2.12.1"}
+    path.write_bytes(b"")
+    assert shown_releases(path) == set()

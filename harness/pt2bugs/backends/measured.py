@@ -17,7 +17,7 @@ from pt2bugs.case.model import Case
 from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.results.folder import Results
 from pt2bugs.results.journal import Record, Warn
-from pt2bugs.results.line import CellKey, is_own
+from pt2bugs.results.line import CellKey, is_own, version_key
 
 
 @dataclass(frozen=True)
@@ -85,17 +85,23 @@ def measured_backends(
     warn_once = cache(warn)
     measured = []
     for folder in folders:
-        # A backend is answered for on one release: its own lines and those of that release are all that is held.
-        own = Results(results.folder / "backends" / folder).load(corpus, warn_once).lines()
-        foreign = (key for key, record in own.items() if key.torch and not is_own(record, known.get(key.case)))
-        for name in sorted({key.backend for key in foreign} - set(REFERENCES)):
+        results_of_it = Results(results.folder / "backends" / folder)
+        # A backend is answered for on the newest release that it has lines of: what is older is not even read.
+        for release in results_of_it.releases():
+            own = results_of_it.load(corpus, warn_once, among=release.__eq__).lines()
+            foreign = (key for key, record in own.items() if key.torch and not is_own(record, known.get(key.case)))
+            names = sorted({key.backend for key in foreign} - set(REFERENCES))
 
             def reference_lines(torch: str) -> Mapping[CellKey, Record]:
                 of_torch = Results(results.folder, REFERENCES).load(corpus, warn_once, among=torch.__eq__)
                 return of_torch.lines()
 
-            if (backend := _measured(name, own, reference_lines, cases)) is not None:
-                measured.append(backend)
+            found = [backend for name in names if (backend := _measured(name, own, reference_lines, cases))]
+            # Journals without a release in their name are always read; they may have an older one.
+            found = [backend for backend in found if version_key(backend.torch) >= version_key(release)]
+            if found:
+                measured += found
+                break
     return sorted(measured, key=lambda backend: backend.name)
 
 

@@ -19,6 +19,7 @@ from typing import Any
 import tomlkit
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from pt2bugs.case.cells import CellName
+from pt2bugs.case.expectation import public_or_empty
 from pt2bugs.case.failure import Failure, documents
 from pt2bugs.case.model import Bug
 from pt2bugs.case.observation import Observation, without_line
@@ -28,7 +29,6 @@ from pt2bugs.case.toml import parse_toml
 from pt2bugs.case.vocabulary import FAILURES, Outcome
 from pt2bugs.errors import InputError
 from pt2bugs.results.journal import Record
-from pt2bugs.results.line import public_or_empty
 
 
 class AcceptedError(InputError):

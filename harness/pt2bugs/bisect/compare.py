@@ -65,7 +65,7 @@ class Difference:
     before: Finding | None
     after: Finding | None
 
-    @property
+    @cached_property
     def change(self) -> Change:
         """The fate of the check."""
         return change_between(self.before, self.after)

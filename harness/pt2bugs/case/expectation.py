@@ -60,6 +60,19 @@ def public(version: str) -> str:
     return Version(version).public
 
 
+@lru_cache(maxsize=4096)
+def public_or_empty(version: str) -> str:
+    """Return the public part of a version; empty for a text that is none.
+
+    Args:
+        version: of torch.
+    """
+    try:
+        return public(version)
+    except InvalidVersion:
+        return ""
+
+
 @lru_cache(maxsize=65536)
 def _contains(specifiers: str, version: str) -> bool:
     # Nightlies and release candidates are releases like any other here.

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from typing import Any
 
 from pt2bugs.case.model import Bug
@@ -104,21 +105,9 @@ class Failure:
         Args:
             seen: what one run showed.
         """
-        if not isinstance(seen, Observation):
-            seen = Observation.from_dict(seen)
-        if seen.outcome not in FAILURES:
-            return None
-        error, line = seen.error_type.rpartition(".")[2], telling_line(_TAIL.sub("", seen.message))
-        while error in WRAPPERS and (inner := _WRAPPED.match(line)):
-            error, line = inner[1], line[inner.end() :]
-        return cls(
-            outcome=seen.outcome,
-            error=error,
-            signal=seen.signal,
-            message=normalize(line)[:LENGTH],
-            frame=place_of(seen.frame),
-            values=tuple(_NUMBER.findall(seen.message)) if seen.outcome is Outcome.WRONG else (),
-        )
+        shown = vars(seen) if isinstance(seen, Observation) else seen
+        texts = (shown.get(key, "") for key in ("error_type", "signal", "message", "frame"))
+        return _failure(Outcome(shown["outcome"]), *texts)
 
     def same(self, other: Failure | None, level: Level) -> bool:
         """Return whether both are the same failure at that level.
@@ -150,6 +139,24 @@ class Failure:
         """The failure on one line."""
         parts = " ".join(part for part in (self.outcome, self.signal, self.error) if part)
         return f"{parts}: {self.message}" if self.message else parts
+
+
+@lru_cache(maxsize=4096)
+def _failure(outcome: Outcome, error_type: str, signal: str, message: str, frame: str) -> Failure | None:
+    """Return the failure of `Failure.of`. A history says the same on many releases, and is asked often."""
+    if outcome not in FAILURES:
+        return None
+    error, line = error_type.rpartition(".")[2], telling_line(_TAIL.sub("", message))
+    while error in WRAPPERS and (inner := _WRAPPED.match(line)):
+        error, line = inner[1], line[inner.end() :]
+    return Failure(
+        outcome=outcome,
+        error=error,
+        signal=signal,
+        message=normalize(line)[:LENGTH],
+        frame=place_of(frame),
+        values=tuple(_NUMBER.findall(message)) if outcome is Outcome.WRONG else (),
+    )
 
 
 def documents(bug: Bug, seen: Observation) -> bool:

@@ -53,15 +53,16 @@ from pt2bugs.commands.selection import (
     results_of,
     run_options,
     select_cases,
+    tell_newest,
 )
 from pt2bugs.envs.environment import Key, choose_python
-from pt2bugs.envs.releases import Release, known_releases, select_releases
+from pt2bugs.envs.releases import Newest, Release, known_releases, one_release_request, select_releases
 from pt2bugs.errors import InputError, NothingSelected
 from pt2bugs.report.annotations import baseline_annotations, baseline_sarif, baseline_summary
 from pt2bugs.results.folder import Results, open_results
 from pt2bugs.results.history import Histories
 from pt2bugs.results.journal import Record
-from pt2bugs.results.line import CellKey
+from pt2bugs.results.line import CellKey, version_key
 from pt2bugs.run.interpreter import named_interpreter, running_interpreter
 from pt2bugs.run.plan import Target, Work, line_of, owed
 from pt2bugs.run.plan import plan as cells_in
@@ -220,9 +221,11 @@ def plan(options: Options, selection: Selected) -> Planned:
     """
     spec, references = selection.spec, selection.references
     results = results_of(options, (options.name, *REFERENCES))
-    # Without a run no other release is asked about.
-    among = options.torch.__eq__ if options.offline and options.torch else None
-    newest = results.load(selection.corpus, warn, among=among)
+    if options.offline and options.python_exe is None:
+        options = _of_measured_release(options, results)
+        newest = _measured_lines(options, selection, results)
+    else:
+        newest = results.load(selection.corpus, warn)
     mine, plain = _targets(options, spec, selection.cells, newest.lines())
     if options.offline:
         return Planned(results, newest, mine, plain, [])
@@ -342,6 +345,34 @@ def _targets(
     return Target(key, setup=spec.setup), Target(replace(key, extras=(), installs=()), others=others)
 
 
+def _of_measured_release(options: Options, results: Results) -> Options:
+    """Return the options with the release that is meant: ``2.13`` is the newest patch with a journal, or nothing."""
+    request = one_release_request(options.torch) if options.torch else None
+    if isinstance(request, Newest):
+        there = [Release(Version(torch), ()) for torch in results.releases() if torch]
+        tell_newest([str(options.torch)], there)
+        return replace(options, torch=str(next(iter(request.of(there)), options.torch)))
+    return options
+
+
+def _measured_lines(options: Options, selection: Selected, results: Results) -> Histories:
+    """Return what the journals of one release say: that asked for, else the newest with a line of the backend."""
+    newest = Histories(selection.corpus)
+    for torch in [options.torch] if options.torch else results.releases():
+        newest = results.load(selection.corpus, warn, among=torch.__eq__)
+        there = _measured_releases(selection.spec, selection.cells, newest.lines())
+        # Journals without a release in their name are always read; they may have an older one.
+        if any(version_key(release) >= version_key(torch) for release in there):
+            break
+    return newest
+
+
+def _measured_releases(spec: BackendSpec, cells: Sequence[Cell], lines: Mapping[CellKey, Record]) -> set[str]:
+    """Return the releases with a line of any of the backend's cells beside its packages."""
+    wanted, extras = {cell.key for cell in cells}, "+".join(spec.extras)
+    return {key.torch for key in lines if key.cell in wanted and key.extras == extras and key.torch}
+
+
 def _python_for(options: Options, release: Release, lines: dict[CellKey, Record]) -> str:
     if release.pythons:
         return choose_python(release, options.python)
@@ -367,8 +398,7 @@ def _release(options: Options, spec: BackendSpec) -> Release:
 def _offline_release(
     options: Options, spec: BackendSpec, cells: Sequence[Cell], lines: dict[CellKey, Record]
 ) -> Release:
-    wanted, extras = {cell.key for cell in cells}, "+".join(spec.extras)
-    there = {Version(key.torch) for key in lines if key.cell in wanted and key.extras == extras and key.torch}
+    there = set(map(Version, _measured_releases(spec, cells, lines)))
     if options.torch:
         there = {version for version in there if str(version) == options.torch}
     if not there:

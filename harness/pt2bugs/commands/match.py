@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pt2bugs.case.corpus import corpus_roots
+from pt2bugs.case.expectation import public_or_empty
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say, warn
 from pt2bugs.commands.options import CorpusOptions, ResultsOptions, option
 from pt2bugs.errors import InputError
 from pt2bugs.match.known import KnownBugs, Recognized
 from pt2bugs.results.folder import open_results
-from pt2bugs.results.line import public_or_empty
 
 MAX_BYTES = 64 * 2**20
 _COLLECT_ENV = re.compile(r"^PyTorch version: (\d[\w.]*)", re.MULTILINE)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable
 from pathlib import Path
 
+from pt2bugs.case.expectation import public_or_empty
 from pt2bugs.case.header import decode, parse_case, read_regular
 from pt2bugs.case.model import Case, CaseError
 from pt2bugs.case.vocabulary import COMPONENTS, Verdict
@@ -13,7 +14,6 @@ from pt2bugs.curate.case_text import with_pin
 from pt2bugs.errors import InputError
 from pt2bugs.files import write_text
 from pt2bugs.results.journal import Record
-from pt2bugs.results.line import public_or_empty
 
 
 def autofix(path: Path, records: Iterable[Record]) -> tuple[Path, list[str]]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from packaging.version import Version
+from pt2bugs.case.expectation import public_or_empty
 from pt2bugs.case.failure import documents
 from pt2bugs.case.model import Bug, Case
 from pt2bugs.case.observation import Observation, telling_line
@@ -22,7 +23,7 @@ from pt2bugs.curate.placeholders import PLACEHOLDER
 from pt2bugs.errors import InputError
 from pt2bugs.results.history import intervals_of
 from pt2bugs.results.journal import Record
-from pt2bugs.results.line import public_or_empty, version_key
+from pt2bugs.results.line import version_key
 
 Row = tuple[str, str, str]
 """Check, device and backend: a row of the journal."""

@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from pt2bugs.case.cells import cells_of
-from pt2bugs.case.expectation import Where, expected_bug, public
+from pt2bugs.case.expectation import Where, expected_bug, public, public_or_empty
 from pt2bugs.case.failure import documents
 from pt2bugs.case.header import decode, parse_case, read_regular
 from pt2bugs.case.model import Bug, Case, CaseError, Check, Problem, pinned_release
@@ -33,7 +33,7 @@ from pt2bugs.engine.program import FUNCTION, ProgramRequest
 from pt2bugs.engine.protocol import Limits
 from pt2bugs.envs.extras import installed_extras
 from pt2bugs.results.journal import Record
-from pt2bugs.results.line import public_or_empty, version_key
+from pt2bugs.results.line import version_key
 from pt2bugs.run.measurement import observe_exit
 
 MAX_LINES = 80

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from pt2bugs.bisect.compare import Change, Comparison
 from pt2bugs.case.model import Case
@@ -22,8 +22,8 @@ FILES = {
 }
 
 
-def data_files(cases: Sequence[Case], histories: Sequence[History], trends: Trends) -> dict[str, str]:
-    """Return the files by their path from the top of the site.
+def data_files(cases: Sequence[Case], histories: Sequence[History], trends: Trends) -> Iterator[tuple[str, str]]:
+    """Yield the files by their path from the top of the site.
 
     Args:
         cases: the cases that the site shows.
@@ -35,6 +35,8 @@ def data_files(cases: Sequence[Case], histories: Sequence[History], trends: Tren
         for finding in history.findings.values():
             lines |= {cell_key(record): record for record in (finding.record, *finding.others)}
     cells = cells_table(lines)
+    yield "data/matrix.csv", csv_text(matrix_table(cells, cases))
+    yield "data/cells.csv", csv_text(cells)
     lives = [
         {
             "case": life.case.id,
@@ -51,15 +53,11 @@ def data_files(cases: Sequence[Case], histories: Sequence[History], trends: Tren
     ]
     # No path of the machine that makes the page.
     shown = [{key: value for key, value in case.as_json().items() if key != "path"} for case in cases]
-    return {
-        "data/matrix.csv": csv_text(matrix_table(cells, cases)),
-        "data/cells.csv": csv_text(cells),
-        "data/cases.json": json.dumps(shown, ensure_ascii=False, indent=1) + "\n",
-        "data/lives.json": json.dumps(lives, ensure_ascii=False, indent=1) + "\n",
-    }
+    yield "data/cases.json", json.dumps(shown, ensure_ascii=False, indent=1) + "\n"
+    yield "data/lives.json", json.dumps(lives, ensure_ascii=False, indent=1) + "\n"
 
 
-def feed(comparisons: Sequence[Comparison], histories: Sequence[History]) -> str:
+def feed(comparisons: Iterable[Comparison], histories: Sequence[History]) -> str:
     """Return an Atom feed with an entry for each release against the one before it, the newest first.
 
     Args:
@@ -67,7 +65,7 @@ def feed(comparisons: Sequence[Comparison], histories: Sequence[History]) -> str
         histories: say when a release was measured.
     """
     entries = []
-    for comparison in reversed(comparisons):
+    for comparison in comparisons:
         before, after = comparison.before, comparison.after
         counts = {change: len(comparison.of(change)) for change in (Change.BROKEN, Change.DIFFERENT, Change.FIXED)}
         told = ", ".join(f"{count} {change}" for change, count in counts.items() if count)
@@ -82,7 +80,7 @@ def feed(comparisons: Sequence[Comparison], histories: Sequence[History]) -> str
                 summary="\n".join(dict.fromkeys(lines)) or f"No change against torch {before}.",
             )
         )
-    return atom("pt2bugs: what torch releases change", "urn:pt2bugs:releases", "feed.xml", entries)
+    return atom("pt2bugs: what torch releases change", "urn:pt2bugs:releases", "feed.xml", entries[::-1])
 
 
 def _measured(release: str, histories: Sequence[History]) -> str:

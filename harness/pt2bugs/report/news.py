@@ -9,13 +9,14 @@ from itertools import pairwise
 from typing import Any
 
 from pt2bugs.bisect.compare import Change, Difference, Health, health_of
+from pt2bugs.case.expectation import public_or_empty
 from pt2bugs.case.model import Case
 from pt2bugs.report.atom import Entry, atom
 from pt2bugs.report.markdown import case_link, code, escape, link
 from pt2bugs.report.site import commits_between, label
 from pt2bugs.results.history import Histories, History, Transition
 from pt2bugs.results.journal import Record
-from pt2bugs.results.line import cell_key, public_or_empty, version_key
+from pt2bugs.results.line import cell_key, version_key
 
 CHANGES = (Change.BROKEN, Change.DIFFERENT, Change.FIXED)
 """Changes that are news, worst first."""

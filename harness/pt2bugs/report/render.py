@@ -7,7 +7,7 @@ Texts of cases and failures are data: every template escapes what it prints, and
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -119,8 +119,10 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
-def render(site: Site) -> dict[str, str]:
-    """Return every file of the site by its path from the top.
+def render(site: Site) -> Iterator[tuple[str, str]]:
+    """Yield every file of the site by its path from the top, the first page last.
+
+    One by one, since all together are larger than the journal that they are made from.
 
     Args:
         site: the contents.
@@ -130,28 +132,27 @@ def render(site: Site) -> dict[str, str]:
     def page(template: str, **values: Any) -> str:
         return environment.get_template(template).render(site=site, **values)
 
-    files = {"style.css": page("style.css.j2")}
+    yield "style.css", page("style.css.j2")
     for script in ("matrix.js", "compare.js", "page.js", "favicon.svg"):
-        files[script] = environment.loader.get_source(environment, script)[0]  # type: ignore[union-attr]
+        yield script, environment.loader.get_source(environment, script)[0]  # type: ignore[union-attr]
     for case in site.cases:
         program = case.path.read_text(encoding="utf-8-sig", errors="replace")
         rows = site.of_case(case)
         life = Life.of(rows) if rows else None
-        files[f"case/{case.id}.html"] = page("case.html.j2", case=case, histories=rows, life=life, program=program)
+        yield f"case/{case.id}.html", page("case.html.j2", case=case, histories=rows, life=life, program=program)
     for name in site.components:
-        files[f"component/{name}.html"] = page("component.html.j2", component=name, part=site.of_component(name))
-    files |= data_files(site.cases, site.histories, site.trends)
-    files["feed.xml"] = feed([site.compare(*pair) for pair in pairwise(site.releases)], site.histories)
+        yield f"component/{name}.html", page("component.html.j2", component=name, part=site.of_component(name))
+    yield from data_files(site.cases, site.histories, site.trends)
+    yield "feed.xml", feed((site.compare(*pair) for pair in pairwise(site.releases)), site.histories)
     for backend in site.backends:
-        files[backend_href(backend)] = page("backend.html.j2", backend=backend)
+        yield backend_href(backend), page("backend.html.j2", backend=backend)
     optional = [*(["fixes"] if site.isolated else []), *(["backends"] if site.backends else [])]
     for name in ("data", "trends", "compare", *optional, "index"):
-        files[f"{name}.html"] = page(f"{name}.html.j2")
-    return files
+        yield f"{name}.html", page(f"{name}.html.j2")
 
 
-def write_site(folder: Path, files: dict[str, str]) -> None:
-    """Write the files, each whole, the first page last; pages of cases that are gone are removed.
+def write_site(folder: Path, files: Iterable[tuple[str, str]]) -> None:
+    """Write the files, each whole, in their order; pages of cases that are gone are removed.
 
     Args:
         folder: the top of the site.
@@ -160,14 +161,16 @@ def write_site(folder: Path, files: dict[str, str]) -> None:
     Raises:
         OSError: the folder cannot be written.
     """
-    for path, text in files.items():
+    written = set()
+    for path, text in files:
         write_bytes(folder / path, text.encode())
+        written.add(path)
     for kind in ("case", "component", "backend"):
         for page in _pages(folder / kind):
-            if f"{kind}/{page.name}" not in files:
+            if f"{kind}/{page.name}" not in written:
                 page.unlink()
     for page in _pages(folder):
-        if page.name in ("fixes.html", "backends.html") and page.name not in files:
+        if page.name in ("fixes.html", "backends.html") and page.name not in written:
             page.unlink()
 
 

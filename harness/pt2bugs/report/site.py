@@ -159,13 +159,20 @@ class Site:
         rows = [by_check[key] for key in sorted(by_check)]
         return [(name, list(group)) for name, group in groupby(rows, key=lambda row: row.case.component)]
 
+    @cached_property
+    def _by_case(self) -> dict[str, list[History]]:
+        by_case: dict[str, list[History]] = {}
+        for history in self.histories:
+            by_case.setdefault(history.cell.case.id, []).append(history)
+        return by_case
+
     def of_case(self, case: Case) -> list[History]:
         """Return the histories of a case.
 
         Args:
             case: the case.
         """
-        return [history for history in self.histories if history.cell.case.id == case.id]
+        return self._by_case.get(case.id, [])
 
     def causes(self, case: Case) -> list[str]:
         """Return the changes that are known to have fixed or broken a check of a case, each as a sentence.

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from packaging.version import InvalidVersion, Version
 from pt2bugs.case.corpus import brought
 
 if TYPE_CHECKING:
@@ -53,21 +52,6 @@ def backend_folder(name: str) -> str:
 
 Among = Callable[[str], bool]
 """Says of a public version whether it is asked for."""
-
-
-def named_release(journal: Path) -> str:
-    """Return the release that a journal is named by, as a public version; empty where it is named otherwise.
-
-    A run names the journal of an environment ``torch-2.13.0-py3.11.jsonl``, and writes no other release to it.
-
-    Args:
-        journal: the file.
-    """
-    match = re.match(r"torch-([^-]+)-py\d", journal.name)
-    try:
-        return str(Version(match[1]).public) if match else ""
-    except InvalidVersion:
-        return ""
 
 
 class Consumer(Protocol):
@@ -118,6 +102,27 @@ class Results:
             return self.journal_folder
         return self.folder_of_backend(record["backend"]) / "journal"
 
+    def _files(self, warn: Warn = lambda _: None) -> list[Path]:
+        """Return the journals that are read, those of `backends` too."""
+        from pt2bugs.results.journal import journal_files
+
+        folders = [self.journal_folder, *(self.folder_of_backend(name) / "journal" for name in self.backends)]
+        return [file for folder in folders for file in journal_files(folder, warn)]
+
+    def releases(self) -> list[str]:
+        """Return the releases that the journals to read are named by, or begin or end with, the newest first.
+
+        Where there is a journal at all, the last is an empty one: that of journals named otherwise.
+        """
+        from pt2bugs.results.journal import named_release, shown_releases
+        from pt2bugs.results.line import version_key
+
+        files = self._files()
+        there = {""} if files else set()
+        for file in files:
+            there |= {named_release(file), *shown_releases(file)}
+        return sorted(there, key=version_key, reverse=True)
+
     def read(self, consumer: Consumer, warn: Warn, among: Among | None = None) -> None:
         """Hand over the lines of the journal.
 
@@ -129,12 +134,17 @@ class Results:
         Raises:
             JournalError: a journal cannot be read, or is of a newer schema.
         """
-        from pt2bugs.results.journal import journal_files, read_journal
+        from pt2bugs.results.journal import named_release, read_journal, shown_releases
 
-        folders = [self.journal_folder, *(self.folder_of_backend(name) / "journal" for name in self.backends)]
-        files = [file for folder in folders for file in journal_files(folder, warn)]
-        wanted = [file for file in files if among is None or not (torch := named_release(file)) or among(torch)]
-        for record in read_journal(wanted, warn):
+        files = self._files(warn)
+        if among is not None:
+            names = ((file, named_release(file)) for file in files)
+            files = [
+                file
+                for file, torch in names
+                if not torch or among(torch) or any(map(among, shown_releases(file) - {torch}))
+            ]
+        for record in read_journal(files, warn):
             consumer.add(record)
 
     def load(

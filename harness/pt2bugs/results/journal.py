@@ -11,6 +11,7 @@ import errno
 import fcntl
 import json
 import os
+import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypedDict, 
 
 from pt2bugs import __version__
 from pt2bugs.case.cells import Cell
-from pt2bugs.case.expectation import is_version
+from pt2bugs.case.expectation import is_version, public_or_empty
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.vocabulary import Outcome, Verdict
 from pt2bugs.errors import InputError
@@ -368,6 +369,46 @@ def journal_files(folder: Path, warn: Warn = lambda _: None) -> list[Path]:
     return files
 
 
+MAX_LINE = 1 << 16
+"""Bytes of a line in which the release is looked for."""
+_NAME = re.compile(r"torch-([^-]+)-py\d")
+_RELEASE = re.compile(rb'"torch": ?"([^"]+)"')
+
+
+def named_release(journal: Path) -> str:
+    """Return the release that a journal is named by, as a public version; empty where it is named otherwise.
+
+    A run names the journal of an environment ``torch-2.13.0-py3.11.jsonl``, and writes no other release to it.
+
+    Args:
+        journal: the file.
+    """
+    match = _NAME.match(journal.name)
+    return public_or_empty(match[1]) if match else ""
+
+
+def shown_releases(journal: Path) -> set[str]:
+    """Return the releases of the first and the last line of a journal, as public versions.
+
+    All lines of a journal that was named wrongly are of another release: this finds it without reading it.
+
+    Args:
+        journal: the file.
+
+    Raises:
+        JournalError: it cannot be read.
+    """
+    try:
+        with journal.open("rb") as lines:
+            first = lines.readline(MAX_LINE)
+            lines.seek(max(0, journal.stat().st_size - MAX_LINE))
+            last = lines.read().splitlines()[-1:]
+    except OSError as error:
+        raise JournalError(f"{journal}: cannot be read: {error.strerror}") from None
+    found = filter(None, (_RELEASE.search(line) for line in (first, *last)))
+    return {public_or_empty(match[1].decode(errors="replace")) for match in found} - {""}
+
+
 def read_journal(
     paths: Iterable[Path], warn: Warn, wanted: Callable[[bytes], bool] = lambda _: True
 ) -> Iterator[Record]:
@@ -419,6 +460,9 @@ class _Reader:
         self._path, self._warn, self._share = path, warn, texts.setdefault
         self._runs: dict[str, dict[str, Any]] = {}
         self._unknown: set[str] = set()
+        self._named = named_release(path)
+        self._fitting = {"", self._named}
+        """Versions of torch that a line here may have."""
 
     def parse(self, number: int, line: bytes) -> Record | None:
         """Return the record of a line; None of one that is dropped, or has the facts of a run.
@@ -452,11 +496,23 @@ class _Reader:
         if problem := problem_of(value):
             self._drop(number, f"a line: {problem}")
             return None
+        if self._named and value["torch"] not in self._fitting:
+            self._ask_release(value["torch"])
         share = self._share
         for key, text in value.items():
             if type(text) is str and key != "started":
                 value[key] = share(text, text)
         return cast(Record, value)
+
+    def _ask_release(self, torch: str) -> None:
+        """Warn, once, of a line of another release than the one that the file is named by."""
+        self._fitting.add(torch)
+        if (release := public_or_empty(torch)) != self._named:
+            self._warn(
+                f"{self._path}: has lines of torch {release}, though it is named by torch {self._named}: what is asked "
+                f"for {release} alone may miss them; rename the file"
+            )
+            self._named = ""
 
     def _drop(self, number: int, what: str) -> None:
         self._warn(f"{self._path}:{number}: dropped {what}")

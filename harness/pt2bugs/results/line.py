@@ -8,9 +8,9 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import NamedTuple
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 from pt2bugs.case.cells import CellName
-from pt2bugs.case.expectation import Where, pinned, public
+from pt2bugs.case.expectation import Where, pinned, public_or_empty
 from pt2bugs.case.model import Case
 from pt2bugs.case.private import private_extras
 from pt2bugs.case.vocabulary import EXTRAS, TORCH_BACKENDS, Verdict
@@ -80,19 +80,6 @@ def cell_key(record: Record) -> CellKey:
 
 
 _key_values = itemgetter("case", "check", "device", "backend", "extras", "torch", "python")
-
-
-@lru_cache(maxsize=4096)
-def public_or_empty(version: str) -> str:
-    """Return the public part of a version; empty for a text that is none.
-
-    Args:
-        version: of torch.
-    """
-    try:
-        return public(version)
-    except InvalidVersion:
-        return ""
 
 
 @lru_cache(maxsize=4096)
