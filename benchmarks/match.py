@@ -18,11 +18,12 @@ from pathlib import Path
 from measure import ROOT, log
 from pt2bugs.case.corpus import load_cases
 from pt2bugs.case.model import Bug, Case
+from pt2bugs.case.versions import public_or_empty
 from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.match.known import IDENTITY, KnownBugs, Match, Signature, is_refusal
 from pt2bugs.match.wording import is_ordinary, own_message
 from pt2bugs.results.journal import Record, journal_files, read_journal
-from pt2bugs.results.line import CellKey, cell_key, public_or_empty
+from pt2bugs.results.line import CellKey, cell_key
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,9 @@ from pathlib import Path
 
 from measure import ROOT, Cost, log, row, run, start
 from pt2bugs.case.corpus import Selection, load_cases
-from pt2bugs.case.expectation import is_available, public
+from pt2bugs.case.expectation import is_available
 from pt2bugs.case.model import Case
+from pt2bugs.case.versions import public
 
 PROGRAM = """
 import importlib.util, inspect, sys

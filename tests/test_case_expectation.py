@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 from packaging.specifiers import SpecifierSet
-from pt2bugs.case.expectation import Where, is_available, judge, pinned, public
+from pt2bugs.case.expectation import Where, is_available, judge, pinned
 from pt2bugs.case.model import Bug, Case, Check
 from pt2bugs.case.observation import Observation
+from pt2bugs.case.versions import public
 from pt2bugs.case.vocabulary import Outcome, Verdict
 
 BUG = Bug(Outcome.RAISE, SpecifierSet(">=2.4,<2.10"), error="torch.X", match="two devices", line=12)

@@ -37,6 +37,7 @@ COMMANDS = {
     "run": "the matrix: run what the journal does not answer yet",
     "plan": "how a selection is divided into shards, for a CI that starts a machine for each",
     "merge": "the results of several machines as one, nothing lost",
+    "thin": "the journal without the nightlies between changes",
     "backend": "the traps a torch.compile backend falls into, its own and inherited",
     "bisect": "where each check was broken and fixed",
     "isolate": "which functions' change fixed a check, or broke it, from two wheels",
@@ -64,7 +65,7 @@ COMMANDS = {
 
 GROUPS = {
     "Questions about releases": ("compare", "bisect", "isolate", "hotfix", "news", "matrix", "match"),
-    "Measuring": ("run", "diff", "plan", "merge", "envs", "doctor"),
+    "Measuring": ("run", "diff", "plan", "merge", "thin", "envs", "doctor"),
     "A program of one's own, a backend": ("upgrade", "exposure", "triage", "backend"),
     "Data and pages": ("list", "export", "dataset", "repair", "report", "corpus"),
     "Writing cases": ("new", "check", "bless"),

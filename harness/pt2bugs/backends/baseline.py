@@ -13,8 +13,8 @@ from pathlib import Path
 
 from pt2bugs.bisect.accepted import Accepted, accepted_text, entry_for, find_accepted
 from pt2bugs.case.cells import CellName
-from pt2bugs.case.expectation import public_or_empty
 from pt2bugs.case.failure import Failure
+from pt2bugs.case.versions import public_or_empty
 from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.files import write_text
 from pt2bugs.results.journal import Record

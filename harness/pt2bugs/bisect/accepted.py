@@ -19,13 +19,13 @@ from typing import Any
 import tomlkit
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from pt2bugs.case.cells import CellName
-from pt2bugs.case.expectation import public_or_empty
 from pt2bugs.case.failure import Failure, documents
 from pt2bugs.case.model import Bug
 from pt2bugs.case.observation import Observation, without_line
 from pt2bugs.case.patterns import NOT_A_PATTERN, PatternTimeout, compiled
 from pt2bugs.case.stack_dump import frame_outside_torch
 from pt2bugs.case.toml import parse_toml
+from pt2bugs.case.versions import public_or_empty
 from pt2bugs.case.vocabulary import FAILURES, Outcome
 from pt2bugs.errors import InputError
 from pt2bugs.results.journal import Record

@@ -9,12 +9,13 @@ from functools import lru_cache
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
-from packaging.version import InvalidVersion, Version
+from packaging.version import InvalidVersion
 from pt2bugs.case.cells import Cell
 from pt2bugs.case.failure import documents
 from pt2bugs.case.model import Bug, Case
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.patterns import PatternTimeout
+from pt2bugs.case.versions import is_version
 from pt2bugs.case.vocabulary import FAILURES, Outcome, Verdict
 
 
@@ -48,29 +49,6 @@ class Judgement:
     def reason(self) -> str:
         """Why."""
         return self.explanation if isinstance(self.explanation, str) else self.explanation()
-
-
-@lru_cache(maxsize=4096)
-def public(version: str) -> str:
-    """Return the public part of a version: ``2.13.0`` for ``2.13.0+cpu``.
-
-    Args:
-        version: of PEP 440.
-    """
-    return Version(version).public
-
-
-@lru_cache(maxsize=4096)
-def public_or_empty(version: str) -> str:
-    """Return the public part of a version; empty for a text that is none.
-
-    Args:
-        version: of torch.
-    """
-    try:
-        return public(version)
-    except InvalidVersion:
-        return ""
 
 
 @lru_cache(maxsize=65536)
@@ -147,19 +125,6 @@ def apart_from(extras: Iterable[str], package: str) -> tuple[str, tuple[str, ...
         else:
             others.append(word)
     return version, tuple(others)
-
-
-@lru_cache(maxsize=4096)
-def is_version(text: str) -> bool:
-    """Return whether a text is a version.
-
-    Args:
-        text: any.
-    """
-    try:
-        return bool(Version(text))
-    except (InvalidVersion, ValueError):
-        return False
 
 
 def speaks_of_device(case: Case, device: str) -> bool:

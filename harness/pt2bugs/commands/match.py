@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pt2bugs.case.corpus import corpus_roots
-from pt2bugs.case.expectation import public_or_empty
+from pt2bugs.case.versions import public_or_empty
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say, warn
 from pt2bugs.commands.options import CorpusOptions, ResultsOptions, option

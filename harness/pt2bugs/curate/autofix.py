@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterable
 from pathlib import Path
 
-from pt2bugs.case.expectation import public_or_empty
 from pt2bugs.case.header import decode, parse_case, read_regular
 from pt2bugs.case.model import Case, CaseError
+from pt2bugs.case.versions import public_or_empty
 from pt2bugs.case.vocabulary import COMPONENTS, Verdict
 from pt2bugs.curate.case_text import with_pin
 from pt2bugs.errors import InputError

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from packaging.version import Version
-from pt2bugs.case.expectation import public_or_empty
 from pt2bugs.case.failure import documents
 from pt2bugs.case.model import Bug, Case
 from pt2bugs.case.observation import Observation, telling_line
 from pt2bugs.case.patterns import escaped, pattern_for
+from pt2bugs.case.versions import public_or_empty
 from pt2bugs.case.vocabulary import FAILURES, Outcome, Verdict
 from pt2bugs.curate.case_text import EntryText, with_entries
 from pt2bugs.curate.placeholders import PLACEHOLDER

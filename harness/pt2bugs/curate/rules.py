@@ -15,11 +15,12 @@ from itertools import pairwise
 from pathlib import Path
 
 from pt2bugs.case.cells import cells_of
-from pt2bugs.case.expectation import Where, expected_bug, public, public_or_empty
+from pt2bugs.case.expectation import Where, expected_bug
 from pt2bugs.case.failure import documents
 from pt2bugs.case.header import decode, parse_case, read_regular
 from pt2bugs.case.model import Bug, Case, CaseError, Check, Problem, pinned_release
 from pt2bugs.case.observation import Observation
+from pt2bugs.case.versions import public, public_or_empty
 from pt2bugs.case.vocabulary import Outcome, Verdict
 from pt2bugs.curate.bless import covers, unmeasured_minors
 from pt2bugs.curate.duplicates import is_related

@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime
+from datetime import date
 from functools import lru_cache
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from packaging.utils import (
     parse_wheel_filename,
 )
 from packaging.version import InvalidVersion, Version
+from pt2bugs.case.versions import day_of
 from pt2bugs.engine.folders import cache_home
 from pt2bugs.envs.sources import Sources, endpoint
 from pt2bugs.errors import InputError, NothingSelected, first_line
@@ -258,20 +259,6 @@ def upcoming(versions: Iterable[Version]) -> list[Version]:
     last = max(released, default=Version("0"))
     candidates = [version for version in known if version.pre and version.dev is None and version > last]
     return [*candidates, *([newest] if newest is not None and newest > last else [])]
-
-
-def day_of(version: Version) -> date | None:
-    """Return the day of a nightly build, which is the number of its development release: ``2.11.0.dev20260115``.
-
-    Args:
-        version: of torch.
-    """
-    if version.dev is None:
-        return None
-    try:
-        return datetime.strptime(str(version.dev), "%Y%m%d").date()
-    except ValueError:
-        return None
 
 
 def _date(text: str) -> date:

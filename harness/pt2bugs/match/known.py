@@ -16,11 +16,12 @@ from typing import Any
 from packaging.version import Version
 
 from pt2bugs.case.corpus import brought, find_case_files, load_cases, roots_of
-from pt2bugs.case.expectation import expected_bug, public
+from pt2bugs.case.expectation import expected_bug
 from pt2bugs.case.failure import LENGTH, WRAPPERS, documents, normalize
 from pt2bugs.case.model import Bug, Case
 from pt2bugs.case.observation import MAX_FRAMES, MESSAGE_LIMIT, Observation, bounded, telling_line
 from pt2bugs.case.patterns import PatternTimeout, literal_length, search
+from pt2bugs.case.versions import public
 from pt2bugs.case.vocabulary import FAILURES, Outcome
 from pt2bugs.isolate import fixes
 from pt2bugs.match.structure import Structure, traits_of

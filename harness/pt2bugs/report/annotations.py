@@ -16,10 +16,11 @@ from packaging.version import Version
 
 from pt2bugs import __version__
 from pt2bugs.backends.baseline import Change, Difference
-from pt2bugs.case.expectation import expected_bug, public_or_empty
+from pt2bugs.case.expectation import expected_bug
 from pt2bugs.case.failure import Level
 from pt2bugs.case.model import Case
 from pt2bugs.case.observation import telling_line
+from pt2bugs.case.versions import public_or_empty
 from pt2bugs.case.vocabulary import Verdict
 from pt2bugs.report.markdown import case_link, escape, link, table
 from pt2bugs.results.journal import Record

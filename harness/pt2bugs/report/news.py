@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import Any
 
 from pt2bugs.bisect.compare import Change, Difference, Health, health_of
-from pt2bugs.case.expectation import public_or_empty
 from pt2bugs.case.model import Case
+from pt2bugs.case.versions import public_or_empty
 from pt2bugs.report.atom import Entry, atom
 from pt2bugs.report.markdown import case_link, code, escape, link
 from pt2bugs.report.site import commits_between, label

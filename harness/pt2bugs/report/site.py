@@ -25,15 +25,16 @@ from pt2bugs.bisect.compare import (
     health_of,
 )
 from pt2bugs.case.cells import Cell
-from pt2bugs.case.expectation import Where, judge, public
-from pt2bugs.case.failure import Failure, Level, normalize
+from pt2bugs.case.expectation import Where, judge
+from pt2bugs.case.failure import Failure, Level
 from pt2bugs.case.model import Case
 from pt2bugs.case.observation import Observation, telling_line
+from pt2bugs.case.versions import public
 from pt2bugs.case.vocabulary import Verdict
 from pt2bugs.isolate import fixes
 from pt2bugs.report.trends import Trends
 from pt2bugs.results.folder import backend_folder
-from pt2bugs.results.history import Finding, History, Transition, in_version_order
+from pt2bugs.results.history import Finding, History, Transition, appearance, in_version_order
 from pt2bugs.results.journal import Record
 from pt2bugs.results.line import mixed_builds
 
@@ -492,18 +493,11 @@ def stretches(history: History) -> list[Stretch]:
         lines = [(release, record) for record in (finding.record, *finding.others)]
         if runs and len(lines) == 1 and len(runs[-1].lines) == len(runs[-1].releases):
             newer = runs[-1]
-            if _shown_alike(newer.shown) == _shown_alike(finding.record):
+            if appearance(newer.shown) == appearance(finding.record):
                 runs[-1] = Stretch([*newer.releases, release], [*newer.lines, *lines])
                 continue
         runs.append(Stretch([release], lines))
     return runs
-
-
-def _shown_alike(record: Record) -> tuple[str, ...]:
-    # MESSAGE: a reader sees the telling line. What is no failure has no fingerprint, but a reason.
-    failure = Failure.of(record)
-    identity = failure.fingerprint(Level.MESSAGE) if failure else normalize(telling_line(record["message"]))
-    return record["verdict"], record["outcome"], record["error_type"], identity
 
 
 def reflowed(text: str) -> str:

@@ -20,9 +20,9 @@ from typing import Any, Generic, TypeVar
 from packaging.version import Version
 from pt2bugs.case.cells import Cell
 from pt2bugs.case.expectation import apart_from, elsewhere, expected_bug, judge, shows_there
-from pt2bugs.case.failure import documents
+from pt2bugs.case.failure import Failure, Level, documents, normalize
 from pt2bugs.case.model import Case
-from pt2bugs.case.observation import Observation
+from pt2bugs.case.observation import Observation, telling_line
 from pt2bugs.case.patterns import PatternTimeout
 from pt2bugs.case.private import private_extras
 from pt2bugs.case.vocabulary import EXTRAS, TORCH_BACKENDS, Outcome, Verdict
@@ -201,6 +201,18 @@ class Finding:
         if self.is_flaky:
             return f"the bug in {self.sightings} of {self.runs} runs"
         return Observation.from_dict(self.record).summary
+
+
+def appearance(record: Record) -> tuple[str, ...]:
+    """Return what a reader sees of a line; neighbouring releases with the same are one stretch.
+
+    Args:
+        record: the line.
+    """
+    # MESSAGE: a reader sees the telling line. What is no failure has no fingerprint, but a reason.
+    failure = Failure.of(record)
+    identity = failure.fingerprint(Level.MESSAGE) if failure else normalize(telling_line(record["message"]))
+    return record["verdict"], record["outcome"], record["error_type"], identity
 
 
 def sighting_rate(buggy: Iterable[Finding]) -> float:

@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypedDict, 
 
 from pt2bugs import __version__
 from pt2bugs.case.cells import Cell
-from pt2bugs.case.expectation import is_version, public_or_empty
 from pt2bugs.case.observation import Observation
+from pt2bugs.case.versions import is_version, public_or_empty
 from pt2bugs.case.vocabulary import Outcome, Verdict
 from pt2bugs.errors import InputError
+from pt2bugs.files import write_bytes
 
 if TYPE_CHECKING:
     import msgspec
@@ -440,6 +441,50 @@ def read_journal(
                         yield record
         except OSError as error:
             raise JournalError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def remove_lines(
+    path: Path, needless: Callable[[Record], bool], warn: Warn, *, dry_run: bool = False
+) -> tuple[int, int]:
+    """Remove records from a journal; the other lines stay as they are. Without a record left the file goes.
+
+    A run that writes to it waits, and goes on with the new file.
+
+    Args:
+        path: the journal.
+        needless: says whether a record goes.
+        warn: takes what is wrong with a line.
+        dry_run: change nothing.
+
+    Returns:
+        The number of lines removed, and of bytes.
+
+    Raises:
+        JournalError: the file cannot be read or written, or is of a newer schema.
+    """
+    reader, kept, records, removed = _Reader(path, warn, {}), [], 0, 0
+    try:
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            # By its name: it may have been replaced before the lock was ours.
+            data = path.read_bytes()
+            for number, line in enumerate(data.splitlines(keepends=True), 1):
+                record = reader.parse(number, line)
+                if record is not None and needless(record):
+                    removed += 1
+                    continue
+                records += record is not None
+                kept.append(line)
+            if not removed:
+                return 0, 0
+            size = sum(map(len, kept)) if records else 0
+            if not dry_run and records:
+                write_bytes(path, b"".join(kept))
+            elif not dry_run:
+                path.unlink()
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    return removed, len(data) - size
 
 
 class _Reader:

@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from packaging.version import Version
 from pt2bugs.case.cells import CellName
-from pt2bugs.case.expectation import Where, pinned, public_or_empty
+from pt2bugs.case.expectation import Where, pinned
 from pt2bugs.case.model import Case
 from pt2bugs.case.private import private_extras
+from pt2bugs.case.versions import public_or_empty
 from pt2bugs.case.vocabulary import EXTRAS, TORCH_BACKENDS, Verdict
 from pt2bugs.results.journal import Record
 

@@ -15,7 +15,7 @@ from importlib import metadata
 from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
-from pt2bugs.case.expectation import public
+from pt2bugs.case.versions import public
 from pt2bugs.envs.environment import EnvironmentFailure, Key, torch_folder
 from pt2bugs.envs.extras import installed_extras, known_extras
 from pt2bugs.errors import install_command

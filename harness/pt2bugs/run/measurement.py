@@ -20,8 +20,9 @@ from typing import Any, TypeGuard
 
 from packaging.version import Version
 from pt2bugs.case.cells import Cell, unclaimed
-from pt2bugs.case.expectation import Judgement, Where, elsewhere, is_available, judge, pinned, public
+from pt2bugs.case.expectation import Judgement, Where, elsewhere, is_available, judge, pinned
 from pt2bugs.case.observation import MESSAGE_LIMIT, RAW_LIMIT, Observation, bounded
+from pt2bugs.case.versions import public
 from pt2bugs.case.vocabulary import EXPECTED, Outcome, Verdict
 from pt2bugs.engine import warmup
 from pt2bugs.engine.backend import BackendSetup

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from packaging.version import Version
-from pt2bugs.case.expectation import public
+from pt2bugs.case.versions import public
 from pt2bugs.match.known import KnownBugs
 from pt2bugs.match.structure import Structure
 from pt2bugs.results.folder import Results

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from packaging.version import Version
-from pt2bugs.case.expectation import public
 from pt2bugs.case.observation import Observation, telling_line
+from pt2bugs.case.versions import public
 from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.triage.identity import Identity, is_repeated, is_repeated_verbatim
 from pt2bugs.triage.program import Program, expects_exception

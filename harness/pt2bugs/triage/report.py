@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pt2bugs.case.expectation import public
 from pt2bugs.case.observation import telling_line
+from pt2bugs.case.versions import public
 from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.report.markdown import code, escape, link, table
 from pt2bugs.report.templates import markdown_templates

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from pt2bugs.case.expectation import public
+from pt2bugs.case.versions import public
 from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.errors import NothingSelected
 from pt2bugs.triage.identity import PRINTS_OTHERWISE, Identity, is_repeated

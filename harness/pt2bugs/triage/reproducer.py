@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pt2bugs.case.expectation import public
 from pt2bugs.case.failure import Level
 from pt2bugs.case.observation import telling_line
 from pt2bugs.case.patterns import pattern_for
+from pt2bugs.case.versions import public
 from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.curate import case_text as curate
 from pt2bugs.curate.case_text import NewHeader

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pt2bugs.case.expectation import public
 from pt2bugs.case.failure import Level
+from pt2bugs.case.versions import public
 from pt2bugs.curate.script import lines_of_code
 from pt2bugs.engine.client import EngineError
 from pt2bugs.engine.folders import RunFolder
