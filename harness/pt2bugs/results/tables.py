@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -107,12 +106,18 @@ def csv_text(table: pd.DataFrame) -> str:
         table: any.
     """
     columns = [[_as_field(value) for value in column.tolist()] for _, column in table.items()]
-    text = io.StringIO()
+    lines = _Lines()
     # pandas writes through this writer, too, and takes three times as long to come to it.
-    writer = csv.writer(text, lineterminator="\n")
+    writer = csv.writer(lines, lineterminator="\n")
     writer.writerow(table.columns)
     writer.writerows(zip(*columns, strict=True))
-    return text.getvalue()
+    return "".join(lines)
+
+
+class _Lines(list[str]):
+    """What is written, in a quarter of the memory of a `StringIO`, which keeps four bytes for each character."""
+
+    write = list.append
 
 
 def _as_field(value: Any) -> Any:
