@@ -13,7 +13,7 @@ from pt2bugs.case.model import Bug, Case
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.cli import main
-from pt2bugs.curate.bless import ThinJournal, entries_of, identities_of, rewrite
+from pt2bugs.curate.bless import ThinJournal, entries_of, measured_of, rewrite
 from pt2bugs.curate.case_text import toml_item
 from pt2bugs.curate.placeholders import placeholders_in
 from pt2bugs.curate.specificity import identity_problem
@@ -46,7 +46,7 @@ def line(torch: str, outcome: str, check: str = "test_a", backend: str = "eager"
     record = {"torch": f"{torch}+cpu", "check": check, "backend": backend, "device": "cpu", "outcome": outcome}
     if outcome == "raise":
         record |= {"error_type": "RuntimeError", "message": "found two devices"}
-    return {**record, "verdict": "fail", **more}
+    return {**record, "verdict": "fail", "extras": [], **more}
 
 
 def measured(*pairs: tuple[str, str]) -> Any:
@@ -60,7 +60,7 @@ def measured(*pairs: tuple[str, str]) -> Any:
 
 
 def ranges(case: Case, records: Any) -> list[tuple[str, str | None, str | None]]:
-    return [(entry.torch, entry.check, entry.backend) for entry in entries_of(case, records)]
+    return [(entry.versions, entry.check, entry.backend) for entry in entries_of(measured_of(case, records))]
 
 
 @pytest.mark.parametrize(
@@ -87,13 +87,13 @@ def test_a_gap_between_measured_releases_is_marked(tmp_path: Path) -> None:
     """Which minor release in the gap changed it nobody saw; once they are measured the mark goes."""
     case = write(tmp_path, KNOWN)
     records = measured(("2.12.1", "raise"), ("2.15.0", "pass"))
-    (entry,) = entries_of(case, records)
-    assert (entry.torch, entry.unmeasured) == ("<2.15", ("2.13", "2.14"))
-    case.path.write_text(rewrite(case, case.path.read_text(), [entry], identities_of(case, records)))
+    (entry,) = entries_of(measured_of(case, records))
+    assert (entry.versions, entry.unmeasured) == ("<2.15", ("2.13", "2.14"))
+    case.path.write_text(rewrite(case, case.path.read_text(), [entry], measured_of(case, records)))
     (placeholder,) = placeholders_in(case.path.read_text())
     assert placeholder.text == "is to be filled in: 2.13, 2.14 not measured"
     again, records = parse_case(case.path), [*records, *measured(("2.13.0", "raise"), ("2.14.1", "pass"))]
-    new = rewrite(again, case.path.read_text(), entries_of(again, records), identities_of(again, records))
+    new = rewrite(again, case.path.read_text(), entries_of(measured_of(again, records)), measured_of(again, records))
     assert not placeholders_in(new)
     assert '"<2.14"' in new
 
@@ -125,9 +125,9 @@ def test_a_new_identity(tmp_path: Path) -> None:
     for record in records:
         if record["torch"].startswith("2.6"):
             record |= {"outcome": "crash", "signal": "SIGSEGV", "message": "died by SIGSEGV"}
-    known, new = entries_of(write(tmp_path, KNOWN), records)
-    assert (known.identity.known, known.torch) == (0, "<2.6")
-    assert (new.identity.known, new.torch, str(new.identity.outcome), new.identity.signal) == (
+    known, new = entries_of(measured_of(write(tmp_path, KNOWN), records))
+    assert (known.identity.known, known.versions) == (0, "<2.6")
+    assert (new.identity.known, new.versions, str(new.identity.outcome), new.identity.signal) == (
         None,
         ">=2.6",
         "crash",
@@ -139,7 +139,7 @@ def test_the_pattern_of_a_new_identity_leaves_numbers_open(tmp_path: Path) -> No
     message = "backend='inductor' raised:\nLoweringException: AssertionError: size 12 of arg0_1 (got 3.5)"
     records = measured(("2.5.1", "pass"), ("2.6.0", "pass"))
     records[-1] |= {"outcome": "raise", "error_type": "torch.X", "message": message}
-    (entry,) = entries_of(write(tmp_path), records)
+    (entry,) = entries_of(measured_of(write(tmp_path), records))
     assert entry.identity.match == r"size \d+ of arg\d+_\d+ \(got \d+\.\d+\)"
     assert re.search(entry.identity.match, message)
 
@@ -150,8 +150,8 @@ def test_the_signal_that_ended_a_cell_over_its_limit_is_not_the_bug(tmp_path: Pa
     records[-1] |= {"outcome": outcome, "signal": "SIGKILL", "message": "killed"}
     path = write(tmp_path).path
     case = parse_case(path)
-    entries = entries_of(case, records)
-    path.write_text(rewrite(case, path.read_text(), entries, identities_of(case, records)))
+    entries = entries_of(measured_of(case, records))
+    path.write_text(rewrite(case, path.read_text(), entries, measured_of(case, records)))
     (bug,) = parse_case(path).bugs
     assert (str(bug.outcome), bug.signal) == (outcome, None)
 
@@ -177,7 +177,7 @@ def test_a_wrong_number_is_told_by_its_numbers(tmp_path: Path, message: str, pat
     records = measured(("2.5.1", "pass"), ("2.6.0", "pass"))
     records[-1] |= {"outcome": "wrong", "error_type": "AssertionError", "message": message}
     case = write(tmp_path)
-    (entry,) = entries_of(case, records)
+    (entry,) = entries_of(measured_of(case, records))
     assert entry.identity.match == pattern
     assert re.search(pattern, message)
     bug = Bug(Outcome.WRONG, error="AssertionError", match=pattern)
@@ -189,39 +189,39 @@ def test_a_dtype_is_no_size(tmp_path: Path) -> None:
     records = measured(("2.5.1", "pass"), ("2.6.0", "pass"))
     message = "bfloat16 and uint8 gave torch.float32, not int64, at point 3"
     records[-1] |= {"outcome": "raise", "error_type": "AssertionError", "message": message}
-    (entry,) = entries_of(write(tmp_path), records)
+    (entry,) = entries_of(measured_of(write(tmp_path), records))
     assert entry.identity.match == r"bfloat16 and uint8 gave torch\.float32, not int64, at point \d+"
 
 
 def test_a_thin_journal(tmp_path: Path) -> None:
     case = write(tmp_path, KNOWN)
     with pytest.raises(ThinJournal, match="no release has an answer"):
-        entries_of(case, [])
+        entries_of(measured_of(case, []))
     with pytest.raises(ThinJournal, match="only 1 release"):
-        entries_of(case, measured(("2.5.1", "raise")))
+        entries_of(measured_of(case, measured(("2.5.1", "raise"))))
     flaky = measured(("2.5.1", "raise"), ("2.6.0", "raise"))
     flaky[0] |= {"verdict": "flaky", "message": "repeats disagree: pass 1/2, raise 1/2"}
     with pytest.raises(ThinJournal, match=r"test_a is flaky on torch 2\.5\.1\+cpu: repeats disagree"):
-        entries_of(case, flaky)
+        entries_of(measured_of(case, flaky))
 
 
 def test_the_text_keeps_all_else(tmp_path: Path) -> None:
     case = write(tmp_path, KNOWN, labels=["x"])
     text = case.path.read_text().replace("# torch =", "# # measured by hand\n# torch =")
     records = measured(("2.5.1", "raise"), ("2.6.0", "raise"), ("2.7.1", "pass"))
-    new = rewrite(case, text, entries_of(case, records), identities_of(case, records))
+    new = rewrite(case, text, entries_of(measured_of(case, records)), measured_of(case, records))
     assert new == text.replace('"<2.3"', '"<2.7"').replace("# [[", "#\n# [[")
     case.path.write_text(new)
     again = parse_case(case.path)
     assert again.hash == case.hash
-    assert rewrite(again, new, entries_of(again, records), identities_of(again, records)) == new
+    assert rewrite(again, new, entries_of(measured_of(again, records)), measured_of(again, records)) == new
 
 
 def test_an_entry_for_what_was_not_measured_stays(tmp_path: Path) -> None:
     cuda = {"torch": ">=2.2", "device": "cuda", "outcome": "crash", "signal": "SIGSEGV"}
     case = write(tmp_path, KNOWN, cuda, devices=["cpu", "cuda"])
     records = measured(("2.2.2", "pass"), ("2.6.0", "pass"))
-    new = rewrite(case, case.path.read_text(), entries_of(case, records), identities_of(case, records))
+    new = rewrite(case, case.path.read_text(), entries_of(measured_of(case, records)), measured_of(case, records))
     case.path.write_text(new)
     assert [bug.device for bug in parse_case(case.path).bugs] == ["cuda"], "the other one was seen nowhere"
 
@@ -229,7 +229,8 @@ def test_an_entry_for_what_was_not_measured_stays(tmp_path: Path) -> None:
 def test_an_entry_that_shows_twice_is_repeated(tmp_path: Path) -> None:
     case = write(tmp_path, KNOWN)
     records = measured(("2.5.1", "raise"), ("2.6.0", "pass"), ("2.7.1", "raise"))
-    case.path.write_text(rewrite(case, case.path.read_text(), entries_of(case, records), identities_of(case, records)))
+    answers = measured_of(case, records)
+    case.path.write_text(rewrite(case, case.path.read_text(), entries_of(answers), answers))
     assert [(str(bug.torch), bug.match) for bug in parse_case(case.path).bugs] == [
         ("<2.6", "two devices"),
         (">=2.7", "two devices"),
@@ -246,7 +247,7 @@ def test_strings_survive_toml(text: str) -> None:
 def test_a_failure_without_words_is_told_by_having_none(tmp_path: Path) -> None:
     records = measured(("2.5.1", "pass"), ("2.6.0", "pass"))
     records[-1] |= {"outcome": "raise", "error_type": "AssertionError", "message": "\n"}
-    (entry,) = entries_of(write(tmp_path), records)
+    (entry,) = entries_of(measured_of(write(tmp_path), records))
     assert re.search(entry.identity.match, "\n\nYou can suppress this exception")
     assert re.search(entry.identity.match, "")
     assert not re.search(entry.identity.match, "words")
@@ -270,3 +271,46 @@ def test_only_a_header_that_is_wrong_is_changed(
     assert code == (1 if len(letters) < 2 else 0)
     assert [str(bug.torch) for bug in parse_case(path).bugs] == [specifier]
     assert bool(capsys.readouterr().out) == (specifier != "<2.10"), "the diff is shown"
+
+
+def versions(*triples: tuple[str, str, str]) -> Any:
+    """The outcome of one check on a release beside a version of a package."""
+    return [line(torch, outcome, extras=[f"mine=={version}"]) for torch, version, outcome in triples]
+
+
+def test_a_bug_that_a_version_of_a_package_has(tmp_path: Path) -> None:
+    """A wrong identity is replaced, and what the entry says of other packages stays."""
+    old = {**KNOWN, "packages": {"numpy": "<2", "mine": "<2"}}
+    del old["torch"]
+    case = write(tmp_path, old, {"packages": {"mine": "<2"}, "outcome": "crash"})
+    answers = measured_of(
+        case, versions(("2.13.0", "1.0", "raise"), ("2.13.0", "1.1", "raise"), ("2.13.0", "1.2", "pass"))
+    )
+    assert answers.axis == "mine"
+    case.path.write_text(rewrite(case, case.path.read_text(), entries_of(answers), answers))
+    (bug,) = parse_case(case.path).bugs
+    assert ({name: str(spec) for name, spec in bug.packages.items()}, str(bug.torch), bug.match) == (
+        {"numpy": "<2", "mine": "<1.2"}, "", KNOWN["match"],
+    )  # fmt: skip
+
+
+def test_a_bug_of_every_version_of_a_package_names_none(tmp_path: Path) -> None:
+    case = write(tmp_path, {"packages": {"mine": "<2"}, "outcome": "crash"})
+    answers = measured_of(case, versions(("2.13.0", "1.0", "raise"), ("2.13.0", "1.1", "raise")))
+    case.path.write_text(rewrite(case, case.path.read_text(), entries_of(answers), answers))
+    (bug,) = parse_case(case.path).bugs
+    assert (bug.packages, str(bug.outcome), bug.error) == ({}, "raise", "RuntimeError")
+
+
+def test_releases_count_where_versions_of_a_package_agree(tmp_path: Path) -> None:
+    both = [(torch, version, seen) for torch, seen in (("2.9.1", "raise"), ("2.10.0", "pass")) for version in "12"]
+    answers = measured_of(write(tmp_path, KNOWN), versions(*both))
+    assert (answers.axis, [entry.versions for entry in entries_of(answers)]) == ("torch", ["<2.10"])
+
+
+def test_where_both_differ_a_person_writes(tmp_path: Path) -> None:
+    records = versions(
+        ("2.9.1", "1", "raise"), ("2.9.1", "2", "pass"), ("2.10.0", "1", "pass"), ("2.10.0", "2", "raise")
+    )
+    with pytest.raises(ThinJournal, match="by the versions of torch and of mine"):
+        measured_of(write(tmp_path, KNOWN), records)

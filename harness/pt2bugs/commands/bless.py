@@ -7,13 +7,15 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pt2bugs.case.expectation import pinned
 from pt2bugs.case.model import Case
+from pt2bugs.case.versions import public_or_empty
 from pt2bugs.case.vocabulary import Verdict
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import print_json, say
 from pt2bugs.commands.options import LinesOptions, option
 from pt2bugs.commands.selection import SelectedResults, select_results
-from pt2bugs.curate.bless import NOT_MEASURED, ThinJournal, entries_of, identities_of, rewrite
+from pt2bugs.curate.bless import NOT_MEASURED, ThinJournal, entries_of, measured_of, rewrite
 from pt2bugs.curate.placeholders import placeholders_in
 from pt2bugs.errors import InputError
 from pt2bugs.files import write_text
@@ -88,16 +90,26 @@ def _blessing(case: Case, records: Sequence[Record]) -> Blessing:
         # What shows only sometimes has no range that the journal could give.
         return Blessing(case, left_alone="a guard has no entries" if case.guard else "its header says flaky")
     try:
-        entries = entries_of(case, records)
+        measured = measured_of(case, records)
+        entries = entries_of(measured)
     except ThinJournal as error:
-        measures = f"{error}; `pt2bugs run {case.id} --torch minors --bisect` measures it"
-        return Blessing(case, left_alone=measures, is_thin=True)
+        return Blessing(case, left_alone=f"{error}; {_measures(case, records)}", is_thin=True)
     text = case.path.read_text(encoding="utf-8")
     is_wrong = any(record["verdict"] in (Verdict.FAIL, Verdict.XPASS) for record in records)
     if not is_wrong and not any(line.text.endswith(NOT_MEASURED) for line in placeholders_in(text)):
         # It says what was seen. Elsewhere a person may know more than the nearest release that was run.
         return Blessing(case, left_alone="its entries say what was seen")
-    return Blessing(case, text, rewrite(case, text, entries, identities_of(case, records)))
+    return Blessing(case, text, rewrite(case, text, entries, measured))
+
+
+def _measures(case: Case, records: Sequence[Record]) -> str:
+    """Return the command that measures more of a case: on other releases, or with another version of its package."""
+    pins = sorted({pin for record in records for pin in pinned(record["extras"])})
+    if not pins or not records:
+        return f"`pt2bugs run {case.id} --torch minors --bisect` measures it"
+    (name, _), torch = pins[0], public_or_empty(records[0]["torch"])
+    command = f"pt2bugs run {case.id} --backend {records[0]['backend']} --with {name}==VERSION --torch {torch}"
+    return f"`{command}` measures another version of {name}"
 
 
 def render(options: Options, blessings: Sequence[Blessing]) -> int:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from pt2bugs.curate.autofix import autofix
 from pt2bugs.curate.duplicates import nearest, possible_duplicates, sightings_of
 from pt2bugs.curate.rules import RULES, Finding, Prober, findings_of, problems_of, shown
 from pt2bugs.curate.specificity import failures_seen
-from pt2bugs.errors import InputError
+from pt2bugs.errors import InputError, install_command
 from pt2bugs.isolate import fixes
 from pt2bugs.results.folder import open_results
 from pt2bugs.results.journal import journal_files, read_journal
@@ -53,11 +54,17 @@ def run(options: Options) -> int:
 
     Args:
         options: of the command.
+
+    Raises:
+        InputError: there is no torch to run the cases.
     """
     if options.fix:
         options = replace(options, patterns=fix(options))
     if options.watch:
         return watch(select_files(options))
+    if not options.no_run and find_spec("torch") is None:
+        problem = f"check runs each case, and this Python has no torch: install one (`{install_command('run')}`)"
+        raise InputError(f"{problem}, or let `--no-run` look at the file and the journal alone")
     selected = select(options)
     return render(options, selected, query(options, selected))
 

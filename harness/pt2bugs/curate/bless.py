@@ -1,8 +1,9 @@
 """Bug entries from the journal: ranges from what was measured, identity from what was seen.
 
 Everything but the ``[[tool.pt2bugs.bug]]`` entries of a header stays as it is, and of an entry everything
-but the keys that the journal can answer: ``torch``, ``check``, ``backend``, ``device``. Whether a failure is the bug
-or another limitation (``blocked``) is for a person to say.
+but the keys that the journal can answer: ``torch``, ``check``, ``backend``, ``device``. ``packages`` stands for
+``torch`` where the versions of a package differ and releases do not, as those of a backend of one's own. Whether a
+failure is the bug or another limitation (``blocked``) is for a person to say.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from packaging.specifiers import SpecifierSet
 from packaging.version import Version
+from pt2bugs.case.expectation import apart_from, pinned
 from pt2bugs.case.failure import documents
 from pt2bugs.case.model import Bug, Case
 from pt2bugs.case.observation import Observation, telling_line
@@ -28,6 +31,7 @@ from pt2bugs.results.line import version_key
 Row = tuple[str, str, str]
 """Check, device and backend: a row of the journal."""
 
+TORCH = "torch"
 NOT_MEASURED = "not measured"
 NEW_IDENTITY = f"{PLACEHOLDER}: no line if this is the bug, blocked = true if it keeps the check from it"
 
@@ -56,7 +60,7 @@ class Entry:
     """An entry to be written: an identity, where it shows, and what it is restricted to (None: to nothing)."""
 
     identity: FailureIdentity
-    torch: str
+    versions: str
     check: str | None = None
     device: str | None = None
     backend: str | None = None
@@ -66,22 +70,61 @@ class Entry:
 
 @dataclass
 class Seen:
-    """Row of the journal: the identity seen in every release with an answer, None for a pass."""
+    """Row of the journal: the identity seen in every version with an answer, None for a pass."""
 
     identities: dict[str, FailureIdentity | None] = field(default_factory=dict)
 
     @property
-    def releases(self) -> list[str]:
-        """The releases with an answer, in version order."""
+    def versions(self) -> list[str]:
+        """The versions with an answer, in their order."""
         return sorted(self.identities, key=version_key)
 
 
-def identities_of(case: Case, records: Iterable[Record]) -> dict[Row, Seen]:
-    """Return the answers of the journal by row. Skips and errors of an environment are no answers.
+@dataclass(frozen=True)
+class Measured:
+    """What the journal says of a case: its rows along the versions of torch, or of the package that `axis` names."""
+
+    rows: Mapping[Row, Seen]
+    axis: str = TORCH
+
+    @property
+    def versions(self) -> set[str]:
+        """The versions with an answer."""
+        return {version for seen in self.rows.values() for version in seen.identities}
+
+
+def measured_of(case: Case, records: Iterable[Record]) -> Measured:
+    """Return the answers of the journal by row, along the axis on which they differ.
+
+    That is torch, unless only the versions of a package differ.
 
     Args:
         case: the case.
         records: its newest lines of the journal.
+
+    Raises:
+        ThinJournal: repeats disagree in some cell, or answers differ along several axes.
+    """
+    records = list(records)
+    there: dict[str, set[str]] = {}
+    for record in records:
+        for name, version in pinned(record["extras"]):
+            there.setdefault(name, set()).add(version)
+    packages = [name for name, versions in sorted(there.items()) if len(versions) > 1]
+    along = {axis: _rows(case, records, axis) for axis in (TORCH, *packages)}
+    # Where another axis decides, the lines of one version contradict each other.
+    clear = [axis for axis, rows in along.items() if rows is not None]
+    if not clear:
+        named = " and of ".join([TORCH, *packages])
+        raise ThinJournal(f"answers differ by the versions of {named}: its entries are for a person to write")
+    measured = [Measured(along[axis] or {}, axis) for axis in clear]
+    return max(measured, key=lambda along_axis: min(len(along_axis.versions), 2))
+
+
+def _rows(case: Case, records: Iterable[Record], axis: str) -> dict[Row, Seen] | None:
+    """Return the answers along an axis; None if it does not tell them apart.
+
+    Skips and errors of an environment are no answers.
 
     Raises:
         ThinJournal: repeats disagree in some cell.
@@ -95,9 +138,15 @@ def identities_of(case: Case, records: Iterable[Record]) -> dict[Row, Seen]:
         seen = Observation.from_dict(record)
         if seen.outcome is not Outcome.PASS and seen.outcome not in FAILURES:
             continue
+        version = public_or_empty(record["torch"]) if axis == TORCH else apart_from(record["extras"], axis)[0]
+        if not version:
+            continue
         row = (record["check"], record["device"], record["backend"])
         identity = None if seen.outcome is Outcome.PASS else _identity_of(case, row, seen)
-        rows.setdefault(row, Seen()).identities[public_or_empty(record["torch"])] = identity
+        identities = rows.setdefault(row, Seen()).identities
+        if identities.get(version, identity) != identity and pinned(record["extras"]):
+            return None
+        identities[version] = identity
     return rows
 
 
@@ -169,31 +218,29 @@ def _short_floats(pattern: str) -> str:
     return re.sub(r"(\\\.\d{4})\d+", r"\1\\d*", pattern)
 
 
-def entries_of(case: Case, records: Iterable[Record]) -> list[Entry]:
+def entries_of(measured: Measured) -> list[Entry]:
     """Return the entries that the journal calls for, known identities first, in the order of the header.
 
     Args:
-        case: the case.
-        records: its newest lines of the journal.
+        measured: what the journal says.
 
     Raises:
-        ThinJournal: fewer than two releases have an answer, or repeats disagree.
+        ThinJournal: fewer than two versions have an answer.
     """
-    rows = identities_of(case, records)
-    releases = {release for seen in rows.values() for release in seen.identities}
-    if len(releases) < 2:
-        raise ThinJournal(f"only {len(releases)} release has an answer" if releases else "no release has an answer")
+    rows = measured.rows
+    if len(measured.versions) < 2:
+        raise ThinJournal("only 1 release has an answer" if measured.versions else "no release has an answer")
     where: dict[tuple[FailureIdentity, str, tuple[str, ...]], set[Row]] = {}
     for row, seen in rows.items():
         for identity in dict.fromkeys(identity for identity in seen.identities.values() if identity is not None):
-            for specifiers, gap in _ranges(seen, identity):
+            for specifiers, gap in _ranges(seen, identity, measured.axis):
                 where.setdefault((identity, specifiers, gap), set()).add(row)
     entries = [
         Entry(identity, specifiers, *restriction, unmeasured=gap)
         for (identity, specifiers, gap), showing in where.items()
         for restriction in _restrictions(showing, set(rows))
     ]
-    return sorted(entries, key=lambda entry: (_position(entry.identity), _lowest(entry.torch), entry.check or ""))
+    return sorted(entries, key=lambda entry: (_position(entry.identity), _lowest(entry.versions), entry.check or ""))
 
 
 def _position(identity: FailureIdentity) -> int:
@@ -205,12 +252,14 @@ def _lowest(specifiers: str) -> Version:
     return Version(match[1] if match else "0")
 
 
-def _ranges(seen: Seen, identity: FailureIdentity) -> list[tuple[str, tuple[str, ...]]]:
+def _ranges(seen: Seen, identity: FailureIdentity, axis: str) -> list[tuple[str, tuple[str, ...]]]:
     """Return where the identity shows as specifier sets, each with the minors at its edges that were not measured."""
     ranges = []
-    for interval in intervals_of(seen.releases, lambda release: seen.identities[release] == identity):
+    for interval in intervals_of(seen.versions, lambda version: seen.identities[version] == identity):
         edges = [(interval.introduced_after, interval.first), (interval.last, interval.fixed_in)]
-        gap = [minor for before, after in edges if before and after for minor in unmeasured_minors(before, after)]
+        # Which versions a package has between two others is not known.
+        known = [(before, after) for before, after in edges if before and after and axis == TORCH]
+        gap = [minor for before, after in known for minor in unmeasured_minors(before, after)]
         ranges.append((interval.specifier, tuple(gap)))
     return ranges
 
@@ -260,7 +309,7 @@ def covers(bug: Bug, row: Row) -> bool:
     return bug.check in (None, check) and bug.device in (None, device) and bug.backend in (None, backend)
 
 
-def rewrite(case: Case, text: str, entries: Iterable[Entry], measured: Mapping[Row, Seen]) -> str:
+def rewrite(case: Case, text: str, entries: Iterable[Entry], measured: Measured) -> str:
     """Return the file's text with these entries in place of the old ones.
 
     An old entry that speaks only of rows or releases which were not measured (another device, say) stays as it is.
@@ -269,24 +318,35 @@ def rewrite(case: Case, text: str, entries: Iterable[Entry], measured: Mapping[R
         case: the case that the text is of.
         text: the text of the file.
         entries: what the journal calls for.
-        measured: what the journal says, by row.
+        measured: what the journal says.
 
     Raises:
         InputError: the text would be none that can be read.
     """
-    texts = [_entry_text(entry) for entry in entries]
+    texts = [_entry_text(case, entry, measured.axis) for entry in entries]
     written = {entry.old for entry in texts}
     kept = [
         index
         for index, bug in enumerate(case.bugs)
-        if index not in written and not any(_speaks_of(bug, row, seen) for row, seen in measured.items())
+        if index not in written
+        and not any(_speaks_of(bug, row, seen, measured.axis) for row, seen in measured.rows.items())
     ]
     return with_entries(case, text, texts, kept)
 
 
-def _entry_text(entry: Entry) -> EntryText:
+def _entry_text(case: Case, entry: Entry, axis: str) -> EntryText:
     identity = entry.identity
-    keys = {"torch": entry.torch, "check": entry.check, "device": entry.device, "backend": entry.backend}
+    keys: dict[str, str | Mapping[str, str] | None] = {
+        "check": entry.check,
+        "device": entry.device,
+        "backend": entry.backend,
+    }
+    if axis == TORCH:
+        keys = {TORCH: entry.versions, **keys}
+    else:
+        old = case.bugs[identity.known].packages if identity.known is not None else {}
+        packages = {**{name: str(versions) for name, versions in old.items()}, axis: entry.versions}
+        keys = {"packages": {name: versions for name, versions in packages.items() if versions}, **keys}
     gap = f"{PLACEHOLDER}: {', '.join(entry.unmeasured)} {NOT_MEASURED}" if entry.unmeasured else ""
     if identity.known is not None:
         return EntryText(identity.known, keys, gap)
@@ -294,5 +354,6 @@ def _entry_text(entry: Entry) -> EntryText:
     return EntryText(None, {**keys, **shown, "signal": identity.signal}, "\n".join(filter(None, (NEW_IDENTITY, gap))))
 
 
-def _speaks_of(bug: Bug, row: Row, seen: Seen) -> bool:
-    return covers(bug, row) and any(bug.torch.contains(release, prereleases=True) for release in seen.identities)
+def _speaks_of(bug: Bug, row: Row, seen: Seen, axis: str) -> bool:
+    versions = bug.torch if axis == TORCH else bug.packages.get(axis, SpecifierSet())
+    return covers(bug, row) and any(versions.contains(version, prereleases=True) for version in seen.identities)

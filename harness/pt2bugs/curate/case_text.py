@@ -26,7 +26,7 @@ ENTRY = "[[tool.pt2bugs.bug]]"
 COMPANIONS = ("numpy", "setuptools")
 REQUIRES_PYTHON = ">=3.10"
 _ORDER = (
-    "torch", "check", "device", "backend", "python", "platform",
+    "torch", "packages", "check", "device", "backend", "python", "platform",
     "outcome", "error", "match", "frame", "output", "signal", "blocked",
 )  # fmt: skip
 
@@ -140,7 +140,7 @@ class EntryText:
     """
 
     old: int | None
-    keys: Mapping[str, str | None]
+    keys: Mapping[str, str | Mapping[str, str] | None]
     comment: str = ""
 
 
@@ -186,7 +186,7 @@ def with_entries(case: Case, text: str, entries: Sequence[EntryText], kept: Iter
     return new
 
 
-def _with_keys(toml: str, keys: Mapping[str, str | None]) -> str:
+def _with_keys(toml: str, keys: Mapping[str, str | Mapping[str, str] | None]) -> str:
     """Return the text of an entry with keys set, each new one at its usual place."""
     document = tomlkit.parse(toml)
     for key, value in keys.items():

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from importlib import metadata
 from itertools import pairwise
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from pt2bugs.case.header import decode, parse_case, read_regular
 from pt2bugs.case.model import Bug, Case, CaseError, Check, Problem, pinned_release
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.versions import public, public_or_empty
-from pt2bugs.case.vocabulary import Outcome, Verdict
+from pt2bugs.case.vocabulary import TORCH_BACKENDS, Outcome, Verdict
 from pt2bugs.curate.bless import covers, unmeasured_minors
 from pt2bugs.curate.duplicates import is_related
 from pt2bugs.curate.placeholders import PLACEHOLDER, placeholders_in
@@ -529,6 +530,9 @@ class Prober:
         """
         if case.extra and case.extra not in installed_extras():
             return f"needs the extra {case.extra}"
+        registered = {*TORCH_BACKENDS, *metadata.entry_points(group="torch_dynamo_backends").names}
+        if missing := [name for name in case.backends if name not in registered]:
+            return f"needs the backend {missing[0]}, which this Python has not"
         if "cpu" not in case.devices:
             return f"needs {case.devices[0]}"
         if not case.requires_torch.contains(self.torch, prereleases=True):
