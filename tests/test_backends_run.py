@@ -233,6 +233,9 @@ def test_a_night_in_shards_tells_only_what_differs(vendor: Vendor) -> None:
         assert done.returncode == 0, done.stderr
         seen.add(len(vendor.lines("backends/mine/journal")))
     assert seen == {1, 2}
+    empty = vendor.mine("backend", *arguments, "--shard", "3/3", *known, "--since-baseline")
+    assert (empty.returncode, empty.stdout) == (0, ""), empty.stderr
+    assert "shard 3/3 has no cell" in empty.stderr
     again = vendor.mine("backend", *arguments, *known, "--since-baseline")
     assert (again.returncode, again.stdout) == (0, ""), again.stderr
     file.write_text("")

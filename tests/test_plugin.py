@@ -378,6 +378,11 @@ def test_without_torch_it_says_so_once(suite: Suite) -> None:
     assert done.output.count("no torch in ") == 1
 
 
+def test_the_package_means_its_cases_in_a_clone_too(suite: Suite) -> None:
+    done = suite.run("--pyargs", "pt2bugs", "--collect-only", "-k", "pytorch_163640")
+    assert "pytorch_163640.py::test_padding_mask[cpu-eager]" in done.output
+
+
 class TestJobs:
     """Cells are measured ahead of pytest, and reported as by one job."""
 

@@ -22,7 +22,7 @@ from packaging.version import InvalidVersion, Version
 
 from pt2bugs.backends.spec import BackendOverrides, BackendSpec, on_its_device, special_backends
 from pt2bugs.case.cells import Cell, cells_of
-from pt2bugs.case.corpus import Selection, add_unique, is_case_file
+from pt2bugs.case.corpus import Selection, add_unique, brought, is_case_file
 from pt2bugs.case.header import parse_case
 from pt2bugs.case.model import CaseError
 from pt2bugs.case.observation import Observation
@@ -152,6 +152,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     config.stash[_cases] = {}
     config.stash[_warnings] = []
+    if config.option.pyargs:
+        # The package of a clone does not hold the cases.
+        config.args = [str(brought("cases")) if argument == "pt2bugs" else argument for argument in config.args]
     if config.getoption("pt2bugs_match"):
         from pt2bugs.match_plugin import Recognizer
 
