@@ -61,7 +61,7 @@ def write(folder: Path, program: str = RIGHT, name: str = "pytorch_1", **setting
 
 
 def line(torch: str, verdict: str, **more: Any) -> Any:
-    where = {"check": "test_double", "device": "cpu", "backend": "eager"}
+    where = {"check": "test_double", "device": "cpu", "backend": "eager", "outcome": "wrong"}
     return {"torch": torch, "verdict": verdict, "graphs": 1, "duration_s": 0.5, "frame": "", **where, **more}
 
 
@@ -173,6 +173,9 @@ def test_the_main_block_runs_all_checks(tmp_path: Path) -> None:
     more = RIGHT.replace("if __name__", "def test_other(device):\n    pass\n\n\nif __name__")
     finding = check_main(write(tmp_path, more, bugs=[BUG]))
     assert (finding.holds, finding.message) == (False, "the main block does not run test_other")
+    without = write(tmp_path, RIGHT.partition("if __name__")[0], bugs=[BUG])
+    assert check_main(without).holds is False
+    assert check_pinned(without, [line("2.13.0", "xfail")]).holds is None
 
 
 def test_two_cases_with_one_fix(tmp_path: Path) -> None:
@@ -260,6 +263,9 @@ def test_compiles_and_duration(tmp_path: Path) -> None:
     below = {"frame": "torch/__init__.py:1 _check", "frames": ["torch/_inductor/lowering.py:2 g"]}
     assert check_compiles(case, [line("2.9.1", "xfail", graphs=0, **below)]).holds
     assert check_compiles(write(tmp_path, compiles=False), []).holds is None
+    died = line("2.9.1", "xfail", graphs=None, outcome="crash")
+    assert check_compiles(case, [died]).holds is None
+    assert not check_compiles(case, [died, line("2.10.0", "pass", graphs=0, outcome="pass")]).holds
     assert not check_duration(case, [line("2.9.1", "xfail", duration_s=61.0)]).holds
 
 

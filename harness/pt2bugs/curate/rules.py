@@ -258,8 +258,11 @@ def check_pinned(case: Case, records: Sequence[Record]) -> Finding:
         # `releases` asks for the run.
         return Finding("pinned", None, "not measured")
     run = main_cells(case)
+    if not run:
+        # `main` asks for it.
+        return Finding("pinned", None, "the main block runs no check")
     lines = [record for record in records if public_or_empty(record["torch"]) == pinned]
-    if run and all(device != "cpu" for _, device, _ in run) and not lines:
+    if all(device != "cpu" for _, device, _ in run) and not lines:
         return Finding("pinned", None, f"not measured on {run[0][1]}")
     if not any(_cell_of(record) in run for record in lines):
         why = f"what the main block runs is not measured on torch {pinned}; `pt2bugs run {case.id} --torch {pinned}`"
@@ -396,6 +399,8 @@ def check_compiles(case: Case, records: Sequence[Record]) -> Finding:
     frames = [frame for record in records for frame in (record["frame"], *record.get("frames", []))]
     if not graphs and any(re.match(r"torch/_(dynamo|functorch|inductor)/", frame) for frame in frames):
         return Finding("compiles", True, "the compiler raises before it captures a graph")
+    if not graphs and all(record["outcome"] in (Outcome.CRASH, Outcome.TIMEOUT, Outcome.OOM) for record in records):
+        return Finding("compiles", None, "not counted: every cell died")
     return Finding("compiles", graphs > 0, f"{graphs} graphs" if graphs else "no graph was ever captured")
 
 

@@ -462,7 +462,9 @@ def remove_lines(
     Raises:
         JournalError: the file cannot be read or written, or is of a newer schema.
     """
-    reader, kept, records, removed = _Reader(path, warn, {}), [], 0, 0
+    reader = _Reader(path, warn, {})
+    kept: list[bytes] = []
+    records = removed = 0
     try:
         with path.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX)

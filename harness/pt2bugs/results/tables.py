@@ -117,7 +117,13 @@ def csv_text(table: pd.DataFrame) -> str:
 class _Lines(list[str]):
     """What is written, in a quarter of the memory of a `StringIO`, which keeps four bytes for each character."""
 
-    write = list.append
+    def write(self, text: str) -> None:
+        """Take what is written.
+
+        Args:
+            text: the next part.
+        """
+        self.append(text)
 
 
 def _as_field(value: Any) -> Any:
