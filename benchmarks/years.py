@@ -22,22 +22,22 @@ def main() -> None:
         ("--cases", int, 1_000, "cases of the generated corpus"),
         ("--releases", int, 60, "torch releases"),
         ("--backends", int, 11, "backends that no header names"),
+        ("--folder", str, "", "where corpus and journal are, or are written to be used again"),
+        ("--only", str, "", "the command to run"),
     )
     backends = [f"vendor{number}" for number in range(options.backends)]
     torch = releases(options.releases)
-    with tempfile.TemporaryDirectory(prefix="pt2bugs-benchmark-") as name:
+    with tempfile.TemporaryDirectory(prefix="pt2bugs-benchmark-") as temporary:
+        name = options.folder or temporary
         corpus, results = Path(name, "cases"), Path(name, "results")
-        log("writing the journal")
-        write_corpus(corpus, options.cases)
-        places = [*DEVICES, *(f"{DEVICES[0]}-{backend}" for backend in backends)]
-        write_journal(results, corpus, options.lines, torch, places)
+        if not corpus.exists():
+            log("writing the journal")
+            write_corpus(corpus, options.cases)
+            places = [*DEVICES, *(f"{DEVICES[0]}-{backend}" for backend in backends)]
+            write_journal(results, corpus, options.lines, torch, places)
         files = [*results.glob("journal/*.jsonl"), *results.glob("backends/*/journal/*.jsonl")]
-        lines = 0
-        for file in files:
-            with file.open("rb") as text:
-                lines += sum(1 for _ in text)
+        lines = sum(file.read_bytes().count(b"\n") for file in files)
         size = sum(file.stat().st_size for file in files) / 1e6
-        log(f"{lines:,} lines, {size:.0f} MB, {len(files)} files")
         for command in (
             ("compare", torch[-2], torch[-1], "--offline"),
             ("backend", backends[0], "--offline"),
@@ -45,9 +45,11 @@ def main() -> None:
             ("matrix",),
             ("export", "--format", "csv"),
             ("export", "--format", "cells", "--backend", backends[0]),
-            ("report", "-o", str(Path(name, "site"))),
+            ("report", "-o", str(Path(temporary, "site"))),
         ):
-            shown = " ".join(command).replace(name, "DIR")
+            if options.only not in ("", command[0]):
+                continue
+            shown = " ".join(command).replace(temporary, "DIR")
             log(shown)
             where = ("--cases", str(corpus), "--results", str(results))
             # 1: a comparison in which something is broken, a backend with failures of its own.
