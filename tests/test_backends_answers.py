@@ -249,15 +249,16 @@ WAITS = '  File "mine/runtime.py", line 7 in wait'
 
 def test_failures_of_one_frame_stand_together(tmp_path: Path) -> None:
     cells: list[Cell] = []
-    for name in ("one", "two", "three"):
+    for name in ("one", "two", "three", "four"):
         path = tmp_path / f"{name}.py"
         path.write_text(case_text(PROGRAM))
         cells += cells_of(parse_case(path), (), ("mine",))
-    records = [hang(cells[0], WAITS), line(cells[1], Outcome.RAISE, **RAISED), hang(cells[2], WAITS)]
+    raised = line(cells[3], Outcome.RAISE, **RAISED, outside="mine/runtime.py:7 wait")
+    records = [hang(cells[0], WAITS), line(cells[1], Outcome.RAISE, **RAISED), hang(cells[2], WAITS), raised]
     others = dict.fromkeys(("eager", "aot_eager"), line(cells[0], Outcome.PASS))
     answers = [answer_for(cell, record, others, ()) for cell, record in zip(cells, records, strict=True)]
-    assert [answer.frame for answer in answers] == ["mine/runtime.py:7 wait", "", "mine/runtime.py:7 wait"]
-    assert [answer.cell.case.id for answer in of_group(answers, Group.ONLY_YOURS)] == ["one", "three", "two"]
+    assert [answer.frame for answer in answers] == ["mine/runtime.py:7 wait", "", *["mine/runtime.py:7 wait"] * 2]
+    assert [answer.cell.case.id for answer in of_group(answers, Group.ONLY_YOURS)] == ["one", "three", "four", "two"]
     assert answers[0].as_dict("")["frame"] == "mine/runtime.py:7 wait"
 
 

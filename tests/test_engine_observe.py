@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -36,6 +37,41 @@ def test_an_error_without_a_word_has_the_frames_of_its_cause(message: str, frame
     observed = seen(function("_dynamo/convert_frame.py", body, middle=middle))
     assert observed.frame == "torch/_dynamo/convert_frame.py:3 call"
     assert observed.frames[:2] == [f"torch/_dynamo/{name}.py:2 call" for name in frames]
+
+
+def at(file: str, body: str, **names: Any) -> Callable[..., Any]:
+    """A function `call` of any file."""
+    scope: dict[str, Any] = names
+    exec(compile(f"def call(*arguments):\n    {body}\n", file, "exec"), scope)
+    made: Callable[..., Any] = scope["call"]
+    return made
+
+
+SITE = "/env/lib/python3.11/site-packages"
+
+
+@pytest.mark.parametrize(
+    ("file", "outside"),
+    [
+        (f"{SITE}/mine/lowering.py", "mine/lowering.py:2 call"),
+        ("/home/somebody/work/mine/lowering.py", "mine/lowering.py:2 call"),
+        (f"{SITE}/sympy/core.py", ""),
+        (f"{SITE}/torch/testing/_comparison.py", ""),
+        (f"{SITE}/pt2bugs/engine/check.py", ""),
+        ("/clone/harness/pt2bugs/engine/check.py", ""),
+        (contextlib.__file__, ""),
+        ("<string>", ""),
+        ("/cases/pytorch_1.py", ""),
+    ],
+)
+def test_where_outside_torch_an_exception_was_raised(file: str, outside: str) -> None:
+    lowered = at(file, "raise NotImplementedError('cannot lower')")
+    again = function("_dynamo/output_graph.py", "inner()", inner=lowered)
+    assert seen(at("/cases/pytorch_1.py", "inner()", inner=again)).outside == outside
+    # Wrapped, its own frames are those of the wrapper alone.
+    body = "try: inner()\n    except NotImplementedError as error: raise RuntimeError('wrapped') from error"
+    wrapped = function("_dynamo/output_graph.py", body, inner=lowered)
+    assert seen(at("/cases/pytorch_1.py", "inner()", inner=wrapped)).outside == outside
 
 
 def test_where_the_time_was_up_each_function_stands_once() -> None:

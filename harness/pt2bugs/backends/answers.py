@@ -59,7 +59,9 @@ class Answer:
     @property
     def frame(self) -> str:
         """The innermost frame outside torch; empty where none is known."""
-        return frame_outside_torch(self.record["output_tail"], self.record["case"]) if self.record else ""
+        if self.record is None:
+            return ""
+        return self.record.get("outside") or frame_outside_torch(self.record["output_tail"], self.record["case"])
 
     @property
     def is_inductors_too(self) -> bool:

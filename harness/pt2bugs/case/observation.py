@@ -55,7 +55,8 @@ class Observation:
 
     `error_type` is the dotted exception type (built-in ones bare), `frame` the innermost torch frame as
     ``torch/path.py:LINE function``, `frames` the next ones outwards (where the message is empty, those of the cause;
-    where the time was up, each function once), `duration_s` seconds of the check's body, `peak_rss_mb` MiB.
+    where the time was up, each function once), `outside` the innermost frame of another package, `duration_s` seconds
+    of the check's body, `peak_rss_mb` MiB.
     """
 
     outcome: Outcome
@@ -63,6 +64,7 @@ class Observation:
     message: str = ""
     frame: str = ""
     frames: list[str] = field(default_factory=list)
+    outside: str = ""
     signal: str = ""
     exit_status: int | None = None
     graphs: int | None = None

@@ -1,4 +1,4 @@
-"""The stack that the interpreter dumps into the output of a check that crashes or runs out of time."""
+"""Where outside torch a check ended, by the stack that the interpreter dumps into the output of a crash or a hang."""
 
 from __future__ import annotations
 
@@ -24,7 +24,16 @@ def frame_outside_torch(output: str, case: str) -> str:
     stacks = [_FRAME.findall(stack) for stack in _STACK.split(output)[1:]]
     checks = [stack for stack in stacks if any(file == f"{case}.py" for file, _, _ in stack)]
     for file, line, function in (checks or stacks or [[]])[-1]:
-        package = file.partition("/")[0].removesuffix(".py")
-        if not (file.startswith("<") or package in _NOT_COUNTED or package in (case, *sys.stdlib_module_names)):
+        if file != f"{case}.py" and is_outside_torch(file):
             return f"{file}:{line} {function}"
     return ""
+
+
+def is_outside_torch(file: str) -> bool:
+    """Return whether a file is of a package that is not torch's, its dependencies', Python's or ours.
+
+    Args:
+        file: from the name of its package on.
+    """
+    package = file.partition("/")[0].removesuffix(".py")
+    return not (file.startswith("<") or package in _NOT_COUNTED or package in sys.stdlib_module_names)

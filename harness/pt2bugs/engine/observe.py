@@ -7,6 +7,7 @@ parts are read with the methods of the built-in types.
 from __future__ import annotations
 
 import errno
+import os
 import re
 import textwrap
 import traceback
@@ -25,9 +26,11 @@ from pt2bugs.case.observation import (
     bounded,
     without_line,
 )
+from pt2bugs.case.stack_dump import is_outside_torch
 from pt2bugs.case.vocabulary import Outcome
 
 _MAX_CAUSES = 100
+_STDLIB = os.path.dirname(os.__file__)  # noqa: PTH120
 _NO_SPACE = "No space left on device"
 _NO_MEMORY = re.compile(
     r"(\[enforce fail at alloc_cpu\.cpp:\d+\][^\n]*)?DefaultCPUAllocator: (can't allocate|not enough) memory"
@@ -55,6 +58,8 @@ def observe_exception(error: BaseException, path: str) -> Observation:
     frames = _frames_of(error)
     message = bounded(text_of(error), RAW_LIMIT)
     seen = Observation(_classify(error, message, frames, path), type_name(type(error)), message)
+    # The exception of a backend arrives wrapped.
+    seen.outside = _outside_frame(frames, path) or _outside_frame(_frames_of(root_of(error)), path)
     inside = _torch_frames(frames)
     if inside:
         seen.frame, further = inside[0], inside[1:]
@@ -85,6 +90,26 @@ def _torch_frames(frames: list[tuple[str, int, str]]) -> list[str]:
         for file, line, function in reversed(frames)
         if (inside := inside_torch(file))
     ]
+
+
+def _outside_frame(frames: list[tuple[str, int, str]], path: str) -> str:
+    """Return the innermost frame in a package that is not torch's, below those of the check; empty if there is none."""
+    ours = [index for index, (file, _, _) in enumerate(frames) if file == path]
+    for file, line, function in reversed(frames[ours[0] + 1 :] if ours else frames):
+        if file != path and (inside := _in_package(file)) and is_outside_torch(inside):
+            return _in_one_line(f"{inside}:{line} {function}", FRAME_LIMIT)
+    return ""
+
+
+def _in_package(filename: str) -> str:
+    """Return the path of a file from its package on, as far as a path tells; empty for Python's own files and ours."""
+    path = filename.replace("\\", "/")
+    installed = re.split(r"/(?:site|dist)-packages/", path)
+    if len(installed) > 1:
+        return installed[-1]
+    if path.startswith(("<", f"{_STDLIB}/")) or "/pt2bugs/" in path or "/torch/" in path:
+        return ""
+    return "/".join(path.rsplit("/", 2)[1:])
 
 
 def _frames_of(error: BaseException) -> list[tuple[str, int, str]]:

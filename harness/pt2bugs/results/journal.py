@@ -42,13 +42,15 @@ FULL = 1
 
 class _MayFollow(TypedDict, total=False):
     frames: list[str]
+    outside: str
     build: str
     unconfined: list[str]
     host: str
 
 
 class Record(_MayFollow):
-    """One run of one cell. `frames` follows where torch frames beyond the innermost one were kept, `build` where the
+    """One run of one cell. `frames` follows where torch frames beyond the innermost one were kept, `outside` where an
+    exception passed another package than torch, and is its innermost frame there, `build` where the
     interpreter was named by ``--python-exe`` and does not stand for a release, `unconfined` what the machine could not
     keep the cell from, in words of `engine.sandbox`, `host` where a worker of a cluster ran it: the class of its
     machine."""
@@ -193,6 +195,8 @@ def new_record(
     }
     if seen.frames:
         record["frames"] = list(seen.frames)
+    if seen.outside:
+        record["outside"] = seen.outside
     if build:
         record["build"] = build
     if facts.unconfined:

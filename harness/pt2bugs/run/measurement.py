@@ -398,7 +398,7 @@ def _reported(report: Any) -> tuple[Observation, str] | None:
     if not isinstance(told, dict) or told.get("outcome") not in list(Outcome):
         return None
     seen = Observation.from_dict(told)
-    texts = (seen.error_type, seen.message, seen.frame, seen.signal, seen.output_tail, report.get("text"))
+    texts = (seen.error_type, seen.message, seen.frame, seen.outside, seen.signal, seen.output_tail, report.get("text"))
     counts = (seen.exit_status, seen.graphs, seen.breaks, seen.kernels, seen.fallbacks)
     seconds = (seen.duration_s, seen.peak_rss_mb)
     is_ours = (
