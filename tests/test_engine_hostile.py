@@ -70,7 +70,7 @@ class TestHostileCheck:
 
     def test_has_a_readable_journal_line(self, hostile: Hostile, run: Run) -> None:
         record = run.done.record(hostile.name, "test_hostile")
-        assert tuple(key for key in record if key not in ("frames", "unconfined")) == KEYS
+        assert tuple(key for key in record if key not in ("frames", "outside", "unconfined")) == KEYS
         assert record.get("unconfined") == (unconfined_without_namespaces() if run.mode == "fallback" else None)
         assert len(record["message"]) < MESSAGE_LIMIT + 100
         assert len(record["output_tail"]) < OUTPUT_LIMIT * 8
