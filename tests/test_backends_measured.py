@@ -28,8 +28,10 @@ def lines(project: Path, torch: str, letters: str, journal: str = "") -> None:
 
 def measured(project: Path) -> list[tuple[str, str, int]]:
     corpus = load_cases([project / "cases"])
-    found = measured_backends(Results(project / "results"), corpus, corpus, print)
-    return [(backend.name, backend.torch, sum(bool(answer.record) for answer in backend.answers)) for backend in found]
+    answered = measured_backends(Results(project / "results"), corpus, corpus, print)
+    return [
+        (backend.name, backend.torch, sum(bool(answer.record) for answer in backend.answers)) for backend in answered
+    ]
 
 
 def test_older_journals_are_not_read(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

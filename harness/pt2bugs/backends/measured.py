@@ -96,11 +96,11 @@ def measured_backends(
                 of_torch = Results(results.folder, REFERENCES).load(corpus, warn_once, among=torch.__eq__)
                 return of_torch.lines()
 
-            found = [backend for name in names if (backend := _measured(name, own, reference_lines, cases))]
+            of_release = [backend for name in names if (backend := _measured(name, own, reference_lines, cases))]
             # Journals without a release in their name are always read; they may have an older one.
-            found = [backend for backend in found if version_key(backend.torch) >= version_key(release)]
-            if found:
-                measured += found
+            of_release = [backend for backend in of_release if version_key(backend.torch) >= version_key(release)]
+            if of_release:
+                measured += of_release
                 break
     return sorted(measured, key=lambda backend: backend.name)
 

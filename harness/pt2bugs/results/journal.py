@@ -410,8 +410,8 @@ def shown_releases(journal: Path) -> set[str]:
             last = lines.read().splitlines()[-1:]
     except OSError as error:
         raise JournalError(f"{journal}: cannot be read: {error.strerror}") from None
-    found = filter(None, (_RELEASE.search(line) for line in (first, *last)))
-    return {public_or_empty(match[1].decode(errors="replace")) for match in found} - {""}
+    matches = filter(None, (_RELEASE.search(line) for line in (first, *last)))
+    return {public_or_empty(match[1].decode(errors="replace")) for match in matches} - {""}
 
 
 def read_journal(
