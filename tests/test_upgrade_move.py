@@ -52,6 +52,12 @@ BAD = ran(Outcome.RAISE, "it broke")
             (GOOD, BAD),
             {"not_known": ["torch 2.91.0: ends otherwise from run to run: pass and raise RuntimeError: it broke"]},
         ),
+        ((ran(Outcome.SKIP, "not here"),), (ran(Outcome.SKIP, "not here"),), {}),
+        (
+            (GOOD,),
+            (ran(Outcome.SKIP, "not here"),),
+            {"changes_for_you": ["ends otherwise: skip: not here (before: pass)"]},
+        ),
         ((ran(stdout="loss 0.5"),), (ran(stdout="loss 0.50001"),), {}),
         (
             (ran(stdout="loss 0.5"),),

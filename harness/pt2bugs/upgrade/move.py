@@ -245,7 +245,11 @@ class Move:
         old, new = before.runs[0], after.runs[0]
         if _is_slow(old, new) or _is_slow(new, old):
             return
-        if old.passed and not new.passed:
+        if Outcome.SKIP in (old.seen.outcome, new.seen.outcome):
+            # Of a test; nothing is known of what it would have shown.
+            if old.seen.outcome is not new.seen.outcome:
+                self.changes_for_you.append(Entry(f"ends otherwise: {new.ending} (before: {old.ending})"))
+        elif old.passed and not new.passed:
             self.breaks_for_you.append(_failed(new, after.release, known))
         elif new.passed and not old.passed:
             self.fixed_for_you.append(_failed(old, before.release, known))
