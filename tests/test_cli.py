@@ -130,7 +130,7 @@ def test_list_tells_the_devices_that_were_never_measured(
     [
         (["list", "pytorch_3"], 2, "did you mean pytorch_1? `pt2bugs new pytorch_3` makes a case of it"),
         (["list", "--component", "export"], 3, "nothing selected: --component leaves none of 2 cases"),
-        (["list", "pytorch_1", "--component", "inductor"], 3, "--component leaves none of 1 cases"),
+        (["list", "pytorch_1", "--component", "inductor"], 3, "--component leaves none of 1 case"),
         (["list", "--label", "x"], 3, "nothing selected: --label leaves none of 2 cases"),
         (["list", "--device", "cuda"], 3, "no check of the selected cases runs on --device cuda"),
         (["list", "--cases", "nowhere"], 2, "--cases nowhere: there is no such file or folder"),
@@ -426,7 +426,7 @@ def test_what_the_journal_lacks_is_said_where_nothing_can_be_run(tmp_path: Path)
     command = [sys.executable, "-c", WITHOUT, "compare", "2.9", "2.10"]
     done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr
-    assert "not in the journal: 1 cells; what runs them is not installed: pip install -e" in done.stderr
+    assert "not in the journal: 1 cell; what runs them is not installed: pip install -e" in done.stderr
     assert "1 cannot say, 1 fixed" in done.stdout
     command[-1] = "2.99"
     done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
@@ -441,7 +441,7 @@ def test_what_takes_uv_says_so(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     clone = Path(pt2bugs.__file__).resolve().parent.parent.parent
-    assert f"pip install -e '{clone}[run]'" in done.stderr
+    assert f"pip install -e '{clone}[envs]'" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -283,7 +283,7 @@ def test_a_gap_in_the_journal_is_named_offline(folder: Path, capsys: pytest.Capt
     write_journal(folder, write_case(folder, "pytorch_2", guard=True, bugs=[]), {"2.2.0": "."})
     assert main(["bisect", "--offline", "pytorch_*"]) == 1
     out = capsys.readouterr().out
-    assert "fixed between torch 2.0.0 and 2.4.0, not narrowed further (1 releases between not run)" in out
+    assert "fixed between torch 2.0.0 and 2.4.0, not narrowed further (1 release between not run)" in out
     assert f"source: https://github.com/pytorch/pytorch/compare/{git_of('2.0.0')}...{git_of('2.4.0')}" in out
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import io
+import re
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
-from pt2bugs.cli import main
-from pt2bugs.commands.console import on_a_terminal, say
+from pt2bugs.cli import PAGED, main
+from pt2bugs.commands.console import on_a_terminal, print_table, say
 from seeded import write_case, write_journal
 
 ISSUE = "https://github.com/pytorch/pytorch/issues/22"
+ROOT = Path(__file__).parent.parent
 LINKED = f"\x1b]8;;{ISSUE}\x1b\\\x1b[1mpytorch_22\x1b[0m\x1b]8;;\x1b\\"
 
 
@@ -110,6 +112,51 @@ def test_a_message_wraps_but_a_command_that_comes_next_does_not(terminal: Termin
     assert lines[1].startswith(f"{blanks}  word")
 
 
+def test_a_column_that_does_not_fit_stands_below_its_row(terminal: Terminal) -> None:
+    rows = [("a", "first", "short"), ("longer", "b", "word " * 20)]
+    with redirect_stdout(terminal):
+        print_table(rows)
+    lines = terminal.getvalue().splitlines()
+    assert lines[:2] == ["a       first  short", "longer  b"]
+    assert lines[2].startswith("    word word")
+    assert all(len(line) <= 80 for line in lines)
+
+
+def test_in_a_pipe_a_row_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table([("a", "word " * 20)])
+    assert len(capsys.readouterr().out.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "list",
+        "compare 2.9.1 2.13 --offline",
+        "bisect 163640 --offline",
+        "backend inductor --offline",
+        "backend",
+        "matrix --component export",
+        "match docs/guides/traceback.txt",
+        "news --since 2026-11-01 --component export",
+        "plan --shards 2",
+        "check --no-run 163640 171673",
+        "bless 163640",
+        "repair list",
+        "corpus --component export",
+        "doctor",
+    ],
+)
+def test_an_answer_fits_eighty_columns(terminal: Terminal, monkeypatch: pytest.MonkeyPatch, words: str) -> None:
+    """Only a command, which is there to be copied, and a single word such as an address are longer."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("NO_COLOR", "1")
+    with redirect_stdout(terminal), redirect_stderr(terminal):
+        assert main([*words.split(), *(["--no-pager"] if words.split()[0] in PAGED else [])]) in (0, 1)
+    whole = re.compile(r" *(?:(?:source|reproduce|issue): +)?(?:https?:|pt2bugs |uv run |\S+$)")
+    lines = re.sub(r"\x1b\[[\d;]*m|\x1b\]8;[^\x1b]*\x1b\\", "", terminal.getvalue()).splitlines()
+    assert [line for line in lines if len(line) > 80 and not whole.match(line)] == []
+
+
 def test_what_fits_the_screen_is_not_paged(terminal: Terminal) -> None:
     paged_lines(terminal, 20)
     assert terminal.getvalue().splitlines() == [f"line {number}" for number in range(20)]
@@ -147,6 +194,21 @@ def test_a_verb_on_a_terminal(terminal: Terminal, tmp_path: Path, monkeypatch: p
         assert main(["list", "--no-pager"]) == 0
     assert terminal.getvalue().startswith(LINKED)
     assert len(terminal.getvalue().splitlines()) >= 28
+
+
+def test_a_comparison_is_summed_up_once(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_journal(tmp_path, write_case(tmp_path, "pytorch_1"), {"2.9.1": "B", "2.10.0": "."})
+    command = ["compare", "2.9.1", "2.10.0", "--offline", "--no-pager"]
+    with redirect_stdout(terminal), redirect_stderr(terminal):
+        assert main(command) == 0
+    assert terminal.getvalue().count("1 fixed") == 1
+    assert main(command) == 0
+    told = capsys.readouterr()
+    assert "1 fixed" in told.out
+    assert "1 fixed" in told.err, "for who reads what is told while the answer goes to a file"
 
 
 def test_the_releases_of_the_results(

@@ -323,7 +323,7 @@ def test_watch_shows_all_problems_and_ends_when_there_are_none(watching: subproc
     path.write_text(text.replace(f"{PLACEHOLDER}: what correct behaviour is", "Correct: it adds one."))
     rest = watching.stdout.read()
     assert watching.wait() == 0
-    assert rest.splitlines()[-1] == "1 files: no problem"
+    assert rest.splitlines()[-1] == "1 file: no problem"
     assert watching.stderr.read().splitlines()[-1] == "next: pt2bugs run pytorch_7 --torch minors --bisect"
 
 

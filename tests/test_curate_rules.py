@@ -88,7 +88,7 @@ def test_an_incomplete_header(tmp_path: Path, settings: dict[str, Any], message:
 def test_a_docstring_that_says_too_little(tmp_path: Path) -> None:
     path = tmp_path / "pytorch_1.py"
     path.write_text(case_text('"""Short."""\n' + RIGHT, bugs=[BUG]))
-    assert "the docstring has 1 lines, not 3 to 10" in check_header(parse_case(path)).message
+    assert "the docstring has 1 line, not 3 to 10" in check_header(parse_case(path)).message
 
 
 def test_imports(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,6 +21,9 @@ from fake_torch import build_wheels, serve_index, write_backend, write_torch
 from pt2bugs.cli import main
 from suite import case_text
 from test_docs import PAGES, commands, is_read
+from test_isolate_isolation import CHECK as ROW_CHECK
+from test_isolate_isolation import OLD, new
+from test_upgrade_exposure import CLAMP, PROGRAM
 
 PARSED = {
     "--device cuda": "a GPU",
@@ -32,13 +36,12 @@ PARSED = {
     "pt2bugs merge out.jsonl": "a journal from elsewhere: `test_results_merge` has some",
     "pt2bugs diff first second": "two full runs: `test_commands_diff` compares small ones",
     "pt2bugs check --fix pytorch_172073.py": "a draft that `new` has just made: `test_curate_new` mends one",
-    "pt2bugs isolate": "two releases whose sources differ: `test_isolate_command` has some",
-    "pt2bugs hotfix": "the same",
-    "pt2bugs upgrade": "programs of a user: `test_upgrade_move` has some",
     "--pt2bugs-upgrade": "a suite of a user: `test_upgrade_suite` has one",
-    "pt2bugs exposure": "a release with isolated fixes: `test_upgrade_exposure` has some",
-    "pt2bugs repair start": "two such releases, and a proved fix: `test_repair_patch` makes a folder",
-    "pt2bugs repair score": "the same: `test_repair_score` scores patches",
+    "pt2bugs repair score": "a task that somebody has worked on: `test_repair_score` scores patches",
+    "pt2bugs isolate --component": "a night: `test_isolate_command` asks of one case",
+    "--introduced": "releases the other way round: `test_isolate_command` has them",
+    "--python 3.12": "a second Python",
+    "old/bin/python": "two interpreters of a user: `test_upgrade_move` has some",
     "triage script.py": "an interpreter with a fake torch: `test_triage` runs it",
     "triage issues/": "a folder of programs: `test_triage` runs one",
 }
@@ -48,6 +51,13 @@ RELEASES: dict[str, dict[str, str]] = {
     "2.12.1": {},
     "2.13.0": {"flipped": "wrong"},
 }
+FILES = {
+    "2.9.1": {"lowering.py": OLD},
+    "2.12.1": {"lowering.py": OLD},
+    "2.13.0": {"lowering.py": new(CLAMP)},
+}
+"""The sources of two releases differ: what `isolate` finds, and `hotfix` makes a patch of."""
+ROW = {"torch": "<2.13", "outcome": "wrong", "error": "AssertionError", "match": "row -3 gives loaded"}
 CHECK = '''
 """A compiled function doubles its input.
 
@@ -103,7 +113,8 @@ class World:
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     folder = tmp_path_factory.mktemp("world")
-    wheels = build_wheels(tmp_path_factory.mktemp("wheels"), RELEASES)
+    wheels = build_wheels(tmp_path_factory.mktemp("wheels"), RELEASES, FILES)
+    write_backend(wheels, "timm", {}, module="timm")
     write_backend(wheels, "openvino", {"doubled": "wrong"}, version="2026.4.1")
     for place in (wheels, folder, folder / "dist"):
         place.mkdir(exist_ok=True)
@@ -117,6 +128,11 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         made.case("elsewhere/my_cases", "mine_1", "doubled")
         for name in ("script.py", "repro.py"):
             (folder / name).write_text(SCRIPT)
+        for name in ("pytorch_154036", "pytorch_183771"):
+            path = folder / "cases" / "dynamo" / f"{name}.py"
+            path.write_text(
+                case_text(ROW_CHECK, bugs=[ROW], issue=f"https://github.com/pytorch/pytorch/issues/{name[8:]}")
+            )
         (folder / "accepted.toml").write_text("[[accepted]]\ncase = 'pytorch_1'\noutcome = 'wrong'\n")
         yield made
 
@@ -184,6 +200,7 @@ def prepare(world: World, arguments: list[str]) -> None:
             path.unlink()
     if arguments[:1] == ["new"]:
         return
+    prepare_rows(world, arguments)
     world.case("cases/dynamo", "pytorch_163640", "doubled")
     # What `new` makes a page further up, in a test that another worker may run.
     world.case("cases/decomposition", "pytorch_172073", "doubled")
@@ -191,3 +208,16 @@ def prepare(world: World, arguments: list[str]) -> None:
         world.case(".", "pytorch_123456", "flipped")
     elif "pytorch_123456" in arguments:
         world.case("cases/inductor", "pytorch_123456", "flipped")
+
+
+def prepare_rows(world: World, arguments: list[str]) -> None:
+    """The program of a user; and where a fix is asked about, two releases of its case, and the proof."""
+    verb = (arguments or [""])[0]
+    calls = f"{ROW_CHECK}\n\ntest_row('cpu', 'inductor')\n"
+    (world.folder / "train.py").write_text(calls if verb == "isolate" else PROGRAM)
+    shutil.rmtree(world.folder / "work", ignore_errors=True)
+    if verb in ("isolate", "hotfix", "repair"):
+        releases = ["--torch", "2.12.1", "--torch", "2.13.0"]
+        assert main(["run", "pytorch_154036", "pytorch_183771", *releases]) == 0
+    if verb in ("hotfix", "repair"):
+        assert main(["isolate", "pytorch_183771"]) == 0

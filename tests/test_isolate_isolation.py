@@ -297,7 +297,7 @@ def test_no_set_is_tried_twice(ask: Ask) -> None:
         new(("CALLS.append(decoy(row))", "CALLS.append(decoy(row) + 0)"), ('{"lowest": -9}', '{"lowest": 0}')),
         say=told.append,
     )
-    assert sum(", in memory: 2 units of 1 files: red" in line for line in told) == 1, told
+    assert sum(", in memory: 2 units of 1 file: red" in line for line in told) == 1, told
 
 
 def test_a_release_whose_canary_fails_is_broken(ask: Ask) -> None:

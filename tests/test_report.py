@@ -116,7 +116,7 @@ def test_counts_add_up(pages: dict[str, Element]) -> None:
     assert total == [5] * len(RELEASES)
     assert [sum(column) for column in zip(*counts.values(), strict=True)] == total
     (lede,) = (" ".join(text_of(element).split()) for element in page.iter("p") if element.get("class") == "lede")
-    assert lede.startswith("5 checks of 5 cases x 4 torch releases: 20 cells, ")
+    assert lede.startswith("5 cases with 5 checks, 5 rows x 4 torch releases: 20 cells, ")
     stated = {name: int(number) for number, name in re.findall(r"(\d+) (not run|\w+)[,.]", lede.split("cells, ")[1])}
     assert stated == {name.replace("none", "not run"): sum(row) for name, row in counts.items()}
     assert sum(stated.values()) == 20
@@ -201,7 +201,7 @@ def test_the_command_of_a_cell_is_one(
 
 def test_a_case_without_results_says_so(pages: dict[str, Element]) -> None:
     assert "No results yet: pt2bugs run pytorch_9" in text_of(pages["case/pytorch_9.html"])
-    assert "Without results (1 cases)" in text_of(pages["index.html"])
+    assert "Without results (1 case)" in text_of(pages["index.html"])
 
 
 def test_a_case_page_begins_with_what_a_reader_asks(pages: dict[str, Element]) -> None:

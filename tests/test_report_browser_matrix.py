@@ -78,7 +78,7 @@ def test_counts_follow_the_filters(visit: Open) -> None:
     total = counts.pop("all")
     assert total == [4, 4, 4, 4]
     assert [sum(column) for column in zip(*counts.values(), strict=True)] == total
-    assert js(browser, "document.getElementById('shown').textContent").startswith("4 of 6 checks, 16 cells: ")
+    assert js(browser, "document.getElementById('shown').textContent").startswith("4 of 6 rows, 16 cells: ")
 
 
 def test_a_cell_opens_its_failure_and_back_keeps_the_filter(visit: Open) -> None:

@@ -35,7 +35,7 @@ def test_guards_are_no_bugs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         path = write_case(tmp_path, name, bugs=[] if guard else [BUG], guard=guard)
         write_journal(tmp_path, path, {"2.9.1": "." if guard else "B", "2.10.0": "."})
     assert main(["report", "-o", str(tmp_path / "site"), *folder_options(tmp_path)]) == 0
-    assert "1 bugs and 1 guards, 2 checks x 2 torch releases" in capsys.readouterr().err
+    assert "1 bug and 1 guard, 2 checks x 2 torch releases" in capsys.readouterr().err
     page = html5lib.parse((tmp_path / "site" / "index.html").read_text(), namespaceHTMLElements=False)
     numbers = {
         text_of(element.find("dt")): text_of(element.find("dd"))

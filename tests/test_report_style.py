@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import combinations
 
 import pytest
 from pt2bugs.report.style import OUTCOME_LETTERS, STYLES
+from pt2bugs.report.templates import markup_templates
 
 
 def luminance(colour: str) -> float:
@@ -30,3 +32,9 @@ def test_letters_can_be_read(name: str, ink: str, fill: str) -> None:
 def test_verdicts_differ_without_colour() -> None:
     shown = [style.letter for name, style in STYLES.items() if name != "xfail"] + list(OUTCOME_LETTERS.values())
     assert all(a != b for a, b in combinations(shown, 2))
+
+
+def test_numbers_above_pale_columns_are_not_pale() -> None:
+    style = markup_templates().loader.get_source(markup_templates(), "style.css.j2")[0]  # type: ignore[union-attr]
+    faded = re.findall(r"^([^{\n]+)\{[^}]*opacity", style, re.MULTILINE)
+    assert [rule.strip() for rule in faded if ".chart" in rule] == [".chart .pale rect"]

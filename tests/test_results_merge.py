@@ -128,7 +128,7 @@ def test_a_backend_of_its_own_stays_apart(project: Path, capsys: pytest.CaptureF
 def test_nothing_to_merge(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / "empty").mkdir()
     assert main(["merge", "empty", "-o", "results"]) == 3
-    assert "nothing to merge: empty have no journal" in capsys.readouterr().err
+    assert "nothing to merge: there is no journal (*.jsonl) in empty" in capsys.readouterr().err
     assert main(["merge", "elsewhere", "-o", "results"]) == 2
     assert "elsewhere: there is no such file or folder" in capsys.readouterr().err
     assert main(["merge", "empty", "m1", "-o", "new"]) == 0

@@ -37,16 +37,16 @@ def test_only_asked_for_are_they_run(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PT2BUGS_HOME", str(tmp_path / "home"))
     where = ["--cases", "cases", "--results", "results", "--dry-run"]
-    left_out = "1 cells on cuda are left out: this machine has no such device (--device cuda asks torch itself)"
+    left_out = "left out: 1 cell on cuda; this machine has no such device (--device cuda asks torch itself)"
     assert main(["run", *where]) == 0
     told = capsys.readouterr().err
     assert left_out in told
-    assert "1 cells in 1 environments: 0 answered by the journal, 1 to run" in told
+    assert "1 cell in 1 environment: 0 answered by the journal, 1 to run" in told
     assert main(["run", *where, "--device", "cuda"]) == 0
     told = capsys.readouterr().err
     assert left_out not in told
-    assert "2 cells in 1 environments" in told
+    assert "2 cells in 1 environment" in told
     assert main(["plan", "--cases", "cases", "--results", "results", "--shards", "1"]) == 0
     told = capsys.readouterr().err
     assert left_out in told
-    assert "1 cells in 1 environments, divided into 1 shards" in told
+    assert "1 cell in 1 environment, divided into 1 shard" in told

@@ -12,6 +12,7 @@ from fake_torch import build_wheels, serve_index
 from pt2bugs.case.header import parse_case
 from pt2bugs.cli import main
 from pt2bugs.curate.placeholders import PLACEHOLDER
+from pt2bugs.run.plan import may_be_here
 
 SCRIPT = """
 import torch
@@ -27,9 +28,12 @@ torch.testing.assert_close(torch.compile(double)(x), double(x))
 RELEASES = {"2.30.0": {}, "2.31.0": {"double": "raise"}, "2.32.0": {"double": "raise"}, "2.33.0": {}}
 
 
-def test_each_step_names_the_next(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+TOLD = ["--component", "dynamo", "--symptom", "internal-error", "--title", "A product with two does not compile"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with a script and an empty corpus."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PT2BUGS_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
@@ -38,15 +42,16 @@ def test_each_step_names_the_next(
     Path("cases").mkdir()
     Path("script.py").write_text(SCRIPT)
 
+
+def test_each_step_names_the_next(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def step(command: str, *more: str) -> str:
         """Run it; returns the command that it names."""
         main([*shlex.split(command)[1:], *more])
         named = re.findall(r"^(?:next|then): (pt2bugs .*)$", capsys.readouterr().err, re.MULTILINE)
         return str(named[-1]) if named else ""
 
-    told = ["--component", "dynamo", "--symptom", "internal-error", "--title", "A product with two does not compile"]
     with serve_index(build_wheels(tmp_path / "wheels", RELEASES), tmp_path / "index") as index:
-        run = step("pt2bugs new 7 --from script.py", *told)
+        run = step("pt2bugs new 7 --from script.py", *TOLD)
         path = Path("cases/dynamo/pytorch_7.py")
         path.write_text(path.read_text().replace(PLACEHOLDER, "Because"))
         assert step(f"pt2bugs check --watch {path}") == run == "pt2bugs run pytorch_7 --torch minors --bisect"
@@ -63,3 +68,23 @@ def test_each_step_names_the_next(
     case = parse_case(path)
     assert [(str(bug.torch), bug.match) for bug in case.bugs] == [("<2.33,>=2.31", "cannot compile double")]
     assert case.dependencies[0] == "torch==2.32.0"
+
+
+def test_a_failure_in_other_words_leaves_no_edge_open(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both sides fail, so that the bug neither comes nor goes there; but each has an entry, which ends somewhere."""
+    kinds = {30: {}, **{minor: {"double": "raise" if minor < 35 else "wrong"} for minor in range(31, 39)}}
+    releases = {f"2.{minor}.0": faults for minor, faults in kinds.items()}
+    main(["new", "7", "--from", "script.py", *TOLD])
+    with serve_index(build_wheels(tmp_path / "wheels", releases), tmp_path / "index") as index:
+        monkeypatch.setenv("UV_DEFAULT_INDEX", index)
+        main(["run", "pytorch_7", "--torch", "minors", "--bisect"])
+    told = capsys.readouterr().err
+    assert "not run, since the releases on both sides answer alike: 2 cells" in told
+    # Of an index that is not named nobody says that it has such builds only.
+    assert ("--torch-backend cpu" in told) is not may_be_here("cuda")
+    assert main(["bless", "pytorch_7"]) == 0
+    assert "not measured" not in capsys.readouterr().err
+    case = parse_case(Path("cases/dynamo/pytorch_7.py"))
+    assert sorted(str(bug.torch) for bug in case.bugs) == ["<2.35,>=2.31", ">=2.35"]

@@ -94,7 +94,7 @@ def test_answers_from_its_own_results(site: Path, tmp_path: Path, arguments: tup
 def test_what_runs_says_which_extra_it_needs(site: Path, tmp_path: Path) -> None:
     done = pt2bugs(site, tmp_path, "run", "pytorch_163640", "--torch", "2.13.0")
     assert done.returncode == 2
-    assert "pip install 'pt2bugs[run]'" in done.stderr
+    assert "pip install 'pt2bugs[envs]'" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -139,4 +139,4 @@ def test_the_tutorial_installs_it_as_a_tool(tool: dict[str, str]) -> None:
         assert "torch 2.9.1 -> 2.13.0" in done.stdout
     done = shell("$UV_TOOL_BIN_DIR/pt2bugs run pytorch_163640 --torch 2.13.0", tool)
     assert done.returncode == 2
-    assert "uv tool install --force 'pt2bugs[run] @ file:///" in done.stderr, "no index has the name"
+    assert "uv tool install --force 'pt2bugs[envs] @ file:///" in done.stderr, "no index has the name"

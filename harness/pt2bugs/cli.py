@@ -171,7 +171,8 @@ def _readers_may_leave() -> Iterator[None]:
 
 
 _EXTRAS = {
-    "run": ("torch", "uv", "pypi_simple", "requests", "filelock", "pytest"),
+    "envs": ("uv", "pypi_simple", "requests"),
+    "run": ("torch", "pytest"),
     "parquet": ("pyarrow",),
     "cluster": ("distributed", "dask", "cryptography"),
 }

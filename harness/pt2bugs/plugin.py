@@ -26,7 +26,7 @@ from pt2bugs.case.corpus import Selection, add_unique, brought, is_case_file
 from pt2bugs.case.header import parse_case
 from pt2bugs.case.model import CaseError
 from pt2bugs.case.observation import Observation
-from pt2bugs.case.vocabulary import Verdict
+from pt2bugs.case.vocabulary import Verdict, number_of
 from pt2bugs.engine.client import Engine, EngineSettings, Worker
 from pt2bugs.engine.environment import EnvironmentFacts
 from pt2bugs.envs.extras import installed_extras
@@ -488,7 +488,7 @@ class CellRunner:
             terminalreporter.write_line(
                 f"kept from the cells, as they change what a compiler does: {', '.join(removed)}"
             )
-        terminalreporter.write_line(f"{where}{sum(self.verdicts.values())} cells: {counts}")
+        terminalreporter.write_line(f"{where}{number_of(sum(self.verdicts.values()), 'cell')}: {counts}")
 
     def _new_pool(self, first: CellItem) -> CellPool:
         """Return the pool of this item and those that follow it in the session."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pt2bugs.bisect.search import Search, choose, cost_alone, takes_part
 from pt2bugs.case.cells import Cell
 from pt2bugs.case.expectation import cannot_say_here, expects_bug
-from pt2bugs.case.vocabulary import Verdict
+from pt2bugs.case.vocabulary import Verdict, number_of
 from pt2bugs.envs.environment import Key
 from pt2bugs.envs.store import Store
 from pt2bugs.results.folder import Results
@@ -126,7 +126,8 @@ class BisectedCheck:
         if self.is_missed:
             return "cannot decide: the check is flaky, and its documented bug was never seen"
         span = f"from {self.axis} {decided[0]} to {decided[-1]}"
-        unless = "" if len(decided) == len(self.search.versions) else f", in the {len(decided)} releases run"
+        is_all = len(decided) == len(self.search.versions)
+        unless = "" if is_all else f", in the {number_of(len(decided), 'release')} run"
         if self.search.states[decided[0]] is State.BUG:
             return f"always there {span}{unless}: neither introduced nor fixed in this range"
         return f"never there {span}{unless}"
@@ -138,7 +139,7 @@ class BisectedCheck:
             transition: of the search.
         """
         if transition.unprobed:
-            between = f"{len(transition.unprobed)} releases between not run"
+            between = f"{number_of(len(transition.unprobed), 'release')} between not run"
             return f"{window(transition, self.axis)}, not narrowed further ({between})"
         told = window(transition, self.axis)
         return told if self.is_sure(transition) else f"cannot decide: perhaps {told}"

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from pt2bugs.bisect.search import Search, choose, takes_part
 from pt2bugs.case.cells import Cell, CellName
@@ -13,18 +14,22 @@ from pt2bugs.case.model import pinned_release
 from pt2bugs.case.vocabulary import FAILURES, Outcome
 from pt2bugs.envs.environment import Key
 from pt2bugs.results.history import Histories, State
+from pt2bugs.results.journal import Record
 from pt2bugs.results.line import version_key
 from pt2bugs.run.plan import Target, Work, line_of
 
 _STATES = {Outcome.PASS: State.NO_BUG, **dict.fromkeys(FAILURES, State.BUG)}
 
 
-def deciding(meant: Sequence[Work], newest: Histories) -> Iterator[list[Work]]:
-    """Yield what to run next: the ends, then halfway between one that fails and one that passes, until none is left.
+def deciding(
+    meant: Sequence[Work], newest: Histories, identity: Callable[[Cell, Record], Hashable]
+) -> Iterator[list[Work]]:
+    """Yield what to run next: the ends, then halfway between two that answer differently, until none is left.
 
     Args:
         meant: all cells in their environments.
         newest: the histories, which have the lines of what was yielded before when the next batch is asked for.
+        identity: what tells a failure of a cell from another; also where it changes is searched.
     """
     rows: dict[tuple[CellName, tuple[str, ...]], dict[str, tuple[Target, Cell]]] = {}
     for part in meant:
@@ -37,11 +42,16 @@ def deciding(meant: Sequence[Work], newest: Histories) -> Iterator[list[Work]]:
         searches[row] = Search(releases, {release: release in pinned for release in releases})
     while True:
         lines = newest.lines()
+        open_: dict[tuple[CellName, tuple[str, ...]], list[Search[str]]] = {}
         for row, search in searches.items():
+            failures: dict[str, Hashable] = {}
             for release, (target, cell) in rows[row].items():
                 if (record := line_of(lines, target, cell)) is not None:
                     search.states[release] = _STATES.get(Outcome(record["outcome"]), State.UNKNOWN)
-        chosen = choose(searches.values(), at_once=2)
+                    if search.states[release] is State.BUG:
+                        failures[release] = identity(cell, record)
+            open_[row] = [search, *_between_failures(search, failures)]
+        chosen = choose([search for of_row in open_.values() for search in of_row], at_once=2)
         if not chosen:
             # A bug that shows at neither end, nor on the release of the header, is looked for everywhere.
             hidden = [search for search in searches.values() if State.BUG not in search.states.values()]
@@ -52,8 +62,17 @@ def deciding(meant: Sequence[Work], newest: Histories) -> Iterator[list[Work]]:
             continue
         work: dict[Key, Work] = {}
         for row, search in searches.items():
-            for release in [release for release in chosen if takes_part(search, release)]:
+            for release in [release for release in chosen if any(takes_part(part, release) for part in open_[row])]:
                 target, cell = rows[row][release]
                 work.setdefault(target.key, Work(target, [])).cells.append(cell)
                 search.states[release] = State.UNKNOWN
         yield list(work.values())
+
+
+def _between_failures(search: Search[str], failures: Mapping[str, Hashable]) -> Iterator[Search[str]]:
+    """Yield a search for each two neighbours that fail in different ways: for the release where the way changes."""
+    for before, after in pairwise(search.decided()):
+        if before in failures and after in failures and failures[before] != failures[after]:
+            within = search.versions[search.versions.index(before) : search.versions.index(after) + 1]
+            states = {release: State.UNKNOWN for release in within if release in search.states}
+            yield Search(within, states=states | {before: State.NO_BUG, after: State.BUG})

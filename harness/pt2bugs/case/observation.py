@@ -126,6 +126,16 @@ _WRAPPERS = (
 )
 
 
+def shortened(text: str, length: int) -> str:
+    """Return as much of a text as there is room for; an ellipsis says that there is more.
+
+    Args:
+        text: of any length.
+        length: in characters, the ellipsis included.
+    """
+    return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
+
+
 def telling_line(message: str) -> str:
     """Return the first line of a message that says something; wrappers hide the cause on their next line.
 

@@ -70,6 +70,16 @@ COUNTED = "a case documents one bug with its checks; a cell is a check in one en
 """Explains the counted words where both are shown."""
 
 
+def number_of(count: int, noun: str) -> str:
+    """Return how many there are of something: ``1 case``, ``2 cases``.
+
+    Args:
+        count: of them.
+        noun: in the singular; its plural ends in s.
+    """
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 class Outcome(str, Enum):
     """The outcome of a cell."""
 

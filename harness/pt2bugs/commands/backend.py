@@ -31,9 +31,10 @@ from pt2bugs.backends.spec import (
 from pt2bugs.bisect.accepted import Accepted, AcceptedError, current_day, load_accepted
 from pt2bugs.case.cells import Cell, cells_of
 from pt2bugs.case.model import MAX_TIMEOUT_S, Case
-from pt2bugs.case.vocabulary import COUNTED, Outcome
+from pt2bugs.case.observation import shortened
+from pt2bugs.case.vocabulary import COUNTED, Outcome, number_of
 from pt2bugs.commands import OK, UNEXPECTED
-from pt2bugs.commands.console import fit, print_json, say, warn
+from pt2bugs.commands.console import fit, print_json, row_of, say, warn
 from pt2bugs.commands.cost import render_cost
 from pt2bugs.commands.machines import run_cells
 from pt2bugs.commands.options import (
@@ -252,7 +253,7 @@ def measure(options: Options, planned: Planned) -> list[str]:
     """
     if options.offline:
         return []
-    say(f"{planned.mine}: {sum(len(part.cells) for part in planned.work)} cells to run ({COUNTED})")
+    say(f"{planned.mine}: {number_of(sum(len(part.cells) for part in planned.work), 'cell')} to run ({COUNTED})")
     if planned.work:
         how = replace(run_options(options), timeout_cap_s=options.timeout or float("inf"))
         run_cells(options, open_store(options), planned.results, planned.newest, [(planned.work, how)])
@@ -503,7 +504,7 @@ def _print_json(
 
 def _print(answers: Sequence[Answer], options: Options, target: Target) -> None:
     with_ = f" with {', '.join(target.key.extras)}" if target.key.extras else ""
-    print(f"{options.name} on torch {target.build or target.key.torch}{with_}: {len(answers)} cells")
+    print(f"{options.name} on torch {target.build or target.key.torch}{with_}: {number_of(len(answers), 'cell')}")
     for group, title in TITLES.items():
         of_this = of_group(answers, group)
         if not of_this:
@@ -515,7 +516,7 @@ def _print(answers: Sequence[Answer], options: Options, target: Target) -> None:
             continue
         if group is Group.NOT_CLAIMED:
             for answer in of_this:
-                print(f"  {answer.name}  {answer.why}")
+                print(row_of(f"  {answer.name}", answer.why))
             continue
         # An environment that is broken says the same of every cell.
         times = Counter(answer.why for answer in of_this) if group is Group.CANNOT_SAY else Counter[str]()
@@ -523,18 +524,18 @@ def _print(answers: Sequence[Answer], options: Options, target: Target) -> None:
         for (_, frame), part in groupby(of_this, key=lambda answer: (answer.is_inductors_too, answer.frame)):
             alike = list(part)
             if frame and len(alike) > 1 and group is Group.ONLY_YOURS:
-                print(f"  {len(alike)} cells end in {frame}:")
+                print(fit(f"  {number_of(len(alike), 'cell')} end in {frame}:"))
             for answer in alike:
                 if times[answer.why] > 1:
                     if answer.why not in told:
-                        print(f"  {times[answer.why]} cells: {answer.why[:400]}")
+                        print(fit(f"  {number_of(times[answer.why], 'cell')}: {shortened(answer.why, 400)}"))
                     told.add(answer.why)
                     continue
-                print(f"  {answer.name}  {answer.cell.case.title}")
+                print(row_of(f"  {answer.name}", answer.cell.case.title))
                 print(f"    issue:     {answer.cell.case.issue}")
                 if answer.frame:
-                    print(f"    in:        {answer.frame}")
-                print(f"    seen:      {answer.why[:300]}")
+                    print(fit(f"    in:        {answer.frame}", 15))
+                print(fit(f"    seen:      {shortened(' '.join(answer.why.split()), 300)}", 15))
                 print(f"    reproduce: {_reproduce(answer, target, options)}")
     for what, table in (("component", by_component(answers)), ("demand", by_demand(answers))):
         if table:
@@ -544,7 +545,8 @@ def _print(answers: Sequence[Answer], options: Options, target: Target) -> None:
             _print_heads(f"{what:{width}}  ", heads)
             for word, row in table.items():
                 print(f"{word:{width}}  {_numbers(row, heads)}")
-    say(f"{len(answers)} cells of {len({answer.cell.case.id for answer in answers})} cases ({COUNTED})")
+    cases = len({answer.cell.case.id for answer in answers})
+    say(f"{number_of(len(answers), 'cell')} of {number_of(cases, 'case')} ({COUNTED})")
 
 
 # --- the baseline -------------------------------------------------------------------------------------
@@ -580,4 +582,4 @@ def _show_differences(
     say(f"{name}: {len(differences)} of {cells} cells differ" if differences else f"{name}: nothing differs")
     broken = sum(answer.record is None or answer.record["outcome"] == Outcome.ERROR for answer in answers)
     if broken:
-        say(f"{name}: {broken} cells could not be measured, and are neither new nor gone")
+        say(f"{name}: {number_of(broken, 'cell')} could not be measured, and are neither new nor gone")

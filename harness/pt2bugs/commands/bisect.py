@@ -16,7 +16,7 @@ from pt2bugs.bisect.bisection import BisectedCheck, Bisection
 from pt2bugs.case.cells import Cell
 from pt2bugs.case.expectation import apart_from
 from pt2bugs.case.model import Case
-from pt2bugs.case.vocabulary import COUNTED
+from pt2bugs.case.vocabulary import COUNTED, number_of
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say, warn
 from pt2bugs.commands.machines import run_cells
@@ -97,7 +97,7 @@ def run(options: Options) -> int:
     try:
         bisection = plan(options, *selected)
     except ModuleNotFoundError:
-        say(f"answered by the journal alone; what runs releases is not installed: {install_command('run')}")
+        say(f"answered by the journal alone; what runs releases is not installed: {install_command('envs')}")
         options = replace(options, offline=True)
         bisection = plan(options, *selected)
     try:
@@ -275,11 +275,12 @@ def render(options: Options, bisection: Bisection) -> int:
         text = "\n\n".join(text_of(history, options) for history in bisection.histories)
         for line in text.splitlines():
             # Commands and addresses are there to be copied.
-            print(line if "reproduce: " in line or "://" in line else fit(line))
+            print(line if "reproduce: " in line else fit(line))
     if cost.visited:
         say(
-            f"{cost.cells} cells in {len(cost.visited)} environments, {cost.installed} of them installed now; "
-            f"the checks one by one would have asked for {cost.alone} environments: {saved} saved ({COUNTED})"
+            f"{number_of(cost.cells, 'cell')} in {number_of(len(cost.visited), 'environment')}, {cost.installed} of "
+            f"them installed now; the checks one by one would have asked for {number_of(cost.alone, 'environment')}: "
+            f"{saved} saved ({COUNTED})"
         )
     elif not options.offline:
         say("answered by the journal, nothing was run")

@@ -19,8 +19,9 @@ from typing import Any
 
 from pt2bugs.case.corpus import CorpusError, corpus_roots, find_case_files
 from pt2bugs.case.model import Case, CaseError
+from pt2bugs.case.vocabulary import number_of
 from pt2bugs.commands import OK, UNEXPECTED
-from pt2bugs.commands.console import print_json, say, warn
+from pt2bugs.commands.console import fit, is_narrower_than, print_json, say, warn
 from pt2bugs.commands.options import LinesOptions, option
 from pt2bugs.commands.selection import SelectedResults, results_of, select_results
 from pt2bugs.curate.autofix import autofix
@@ -111,10 +112,12 @@ def render(options: Options, selected: SelectedResults, judged: Iterable[tuple[C
         FixesError: a file of isolated fixes cannot be read.
     """
     width = max(len(case.id) for case in selected.cases)
+    heads = f"{'':{width}} {' '.join(RULES)}"
+    is_narrow = is_narrower_than(heads)
     as_json: list[dict[str, Any]] = []
     bad = 0
-    if not options.json:
-        print(f"{'':{width}}", *RULES, flush=True)
+    if not (options.json or is_narrow):
+        print(heads, flush=True)
     for case, findings in judged:
         broken = [finding for finding in findings if finding.holds is False]
         bad += bool(broken)
@@ -124,10 +127,13 @@ def render(options: Options, selected: SelectedResults, judged: Iterable[tuple[C
                 for finding in findings
             ]
             continue
-        answers = (f"{_SIGNS[finding.holds]:^{len(finding.rule)}}" for finding in findings)
-        print(f"{case.id:{width}}", *answers, flush=True)
+        if is_narrow:
+            print(fit(f"{case.id:{width}}  {_in_words(findings)}"), flush=True)
+        else:
+            answers = (f"{_SIGNS[finding.holds]:^{len(finding.rule)}}" for finding in findings)
+            print(f"{case.id:{width}}", *answers, flush=True)
         for finding in broken:
-            print(f"{'':{width}}   {finding.rule}: {finding.message}")
+            print(fit(f"{'':{4 if is_narrow else width + 3}}{finding.rule}: {finding.message}"))
     if options.patterns:
         _tell_duplicates(selected)
     elif orphans := sorted(selected.histories.orphans):
@@ -135,8 +141,17 @@ def render(options: Options, selected: SelectedResults, judged: Iterable[tuple[C
     _tell_doubtful_fixes(options, selected)
     if options.json:
         print_json(as_json)
-    say(f"{len(selected.cases) - bad} of {len(selected.cases)} cases are good")
+    say(f"good: {len(selected.cases) - bad} of {number_of(len(selected.cases), 'case')}")
     return UNEXPECTED if bad else OK
+
+
+def _in_words(findings: Sequence[Finding]) -> str:
+    """Return a row of the table for a terminal that is too narrow for it."""
+    rules = {holds: [finding.rule for finding in findings if finding.holds is holds] for holds in _SIGNS}
+    told = [number_of(len(rules[True]), "rule") + (" holds" if len(rules[True]) == 1 else " hold")]
+    told += [f"broken: {', '.join(rules[False])}"] if rules[False] else []
+    told += [f"not judged: {', '.join(rules[None])}"] if rules[None] else []
+    return "; ".join(told)
 
 
 def _tell_duplicates(selected: SelectedResults) -> None:
@@ -234,7 +249,7 @@ def _show_problems(files: Sequence[Path]) -> int:
     problems = [shown(path, problem) for path in files for problem in problems_of(path)]
     if sys.stdout.isatty():
         print("\x1b[2J\x1b[H", end="")
-    print("\n".join(problems) if problems else f"{len(files)} files: no problem", flush=True)
+    print("\n".join(problems) if problems else f"{number_of(len(files), 'file')}: no problem", flush=True)
     if problems:
         say(f"{len(problems)} to do; waiting for a change (Ctrl-C ends)")
     elif len(files) < 4:

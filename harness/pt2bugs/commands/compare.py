@@ -16,9 +16,9 @@ from pt2bugs.bisect.compare import UNSURE_SHARE, Change, Comparison, Difference,
 from pt2bugs.case.cells import Cell
 from pt2bugs.case.model import Case
 from pt2bugs.case.selectors import with_text
-from pt2bugs.case.vocabulary import COUNTED
+from pt2bugs.case.vocabulary import COUNTED, number_of
 from pt2bugs.commands import OK, UNEXPECTED
-from pt2bugs.commands.console import fit, print_json, say, warn
+from pt2bugs.commands.console import fit, is_terminal, print_json, say, warn
 from pt2bugs.commands.machines import run_cells
 from pt2bugs.commands.options import (
     OfflineOptions,
@@ -197,7 +197,7 @@ def select(options: Options) -> Selected:
             cell for cell in cells if not cell.case.unmeasured or (not options.offline and may_be_here(cell.device))
         ]
         if len(measurable) < len(cells):
-            say(f"left aside: {len(cells) - len(measurable)} checks for a GPU that were never measured")
+            say(f"left aside: {number_of(len(cells) - len(measurable), 'check')} for a GPU that were never measured")
         cells = measurable
     return Selected(corpus, cells, packages, accepted)
 
@@ -231,7 +231,7 @@ def plan(options: Options, selection: Selected) -> Planned:
         try:
             known = known_releases(package_sources(options), warn)
         except ModuleNotFoundError:
-            remedy = f"what runs it is not installed: {install_command('run')}"
+            remedy = f"what runs it is not installed: {install_command('envs')}"
             raise InputError(f"{_unmeasured(specs, measured, results)}; {remedy}") from None
         try:
             releases = [one_release(spec, known) for spec in specs]
@@ -253,7 +253,8 @@ def plan(options: Options, selection: Selected) -> Planned:
             for side in sides
         ]
     except ModuleNotFoundError:
-        say(f"not in the journal: {len(owed)} cells; what runs them is not installed: {install_command('run')}")
+        remedy = f"what runs them is not installed: {install_command('envs')}"
+        say(f"not in the journal: {number_of(len(owed), 'cell')}; {remedy}")
         return planned
     work = []
     for is_flaky, repeat in ((False, options.repeat), (True, max(options.repeat, FLAKY_REPEATS))):
@@ -304,7 +305,7 @@ def measure(options: Options, planned: Planned) -> bool:
         say("answered by the journal, nothing was run")
         return False
     for part, _ in planned.work:
-        say(f"{part.target}: {len(part.cells)} cells to run")
+        say(f"{part.target}: {number_of(len(part.cells), 'cell')} to run")
     how = run_options(options)
     batches = groupby(planned.work, key=lambda item: item[1])
     run_cells(
@@ -359,9 +360,11 @@ def render(options: Options, comparisons: Sequence[Comparison], *, failed: bool)
     else:
         print("\n\n".join("\n".join(_text(comparison, options)) for comparison in comparisons))
     _tell_accepted(options, comparisons)
-    say(f"{len(comparisons[0].differences)} checks ({COUNTED})")
+    is_text = not (options.json or options.markdown)
+    say(f"{number_of(len(comparisons[0].differences), 'check')} ({COUNTED})")
     for comparison in comparisons:
-        say(f"{comparison.title}: {comparison.counts}")
+        if not (is_text and is_terminal()):
+            say(f"{comparison.title}: {comparison.counts}")
         if comparison.is_unanswered:
             unsure, there = comparison.unsure
             is_owed = any(

@@ -14,7 +14,7 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
 _STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -66,6 +66,40 @@ def fit(text: str, indent: int | None = None) -> str:
         indent: of the lines that follow the first; by default two more than its own.
     """
     return _wrapped(text, indent) if sys.stdout.isatty() else text
+
+
+def print_table(rows: Sequence[Sequence[str]]) -> None:
+    """Print rows whose columns stand below each other. On a terminal a last column that does not fit is below its row.
+
+    Args:
+        rows: each with the same number of cells.
+    """
+    widths = [max(map(len, column)) for column in list(zip(*rows, strict=True))[:-1]]
+    for row in rows:
+        print(row_of("  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=False)), row[-1]))
+
+
+def row_of(head: str, last: str) -> str:
+    """Return a row of a table: on a terminal that it does not fit, its last column is below, indented and wrapped.
+
+    Args:
+        head: the other columns.
+        last: of any length.
+    """
+    row = f"{head}  {last}".rstrip()
+    if not is_narrower_than(row):
+        return row
+    indent = len(head) - len(head.lstrip()) + 4
+    return f"{head.rstrip()}\n{_wrapped(' ' * indent + last, indent)}"
+
+
+def is_narrower_than(line: str) -> bool:
+    """Return whether stdout is a terminal that a line does not fit.
+
+    Args:
+        line: of plain text.
+    """
+    return sys.stdout.isatty() and len(line) > shutil.get_terminal_size().columns
 
 
 def _wrapped(text: str, indent: int | None = None) -> str:

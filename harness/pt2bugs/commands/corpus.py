@@ -23,9 +23,14 @@ EXAMPLES = (("pt2bugs corpus -o docs/reference/corpus.md", "the page of this rep
 class Options(ShownOptions):
     """Options of `corpus`."""
 
-    output: Path | None = option("-o", "--output", parse=file, metavar="FILE", help="write there instead of stdout")
+    output: Path | None = option(
+        "-o", "--output", parse=file, metavar="FILE", exclusive=True, help="write there instead of stdout"
+    )
     json: bool = option(
-        "--json", default=False, help="print the cases as JSON, each with the releases that have its bug"
+        "--json",
+        default=False,
+        exclusive=True,
+        help="print the cases as JSON, each with the releases that have its bug",
     )
 
 

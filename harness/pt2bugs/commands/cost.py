@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from pt2bugs.case.vocabulary import number_of
 from pt2bugs.commands import OK
 from pt2bugs.commands.console import print_json, say
 from pt2bugs.commands.options import RunningOptions
@@ -35,7 +36,8 @@ def render_cost(
         how = "to be installed" if part.target.key in expected.unmade else "is there"
         print(f"{part.target!s:{width}}  {len(part.cells):5} cells  environment {how}")
     say(
-        f"would run {expected.cells} cells in {len(work)} environments, {len(expected.unmade)} of them to be "
+        f"would run {number_of(expected.cells, 'cell')} in {number_of(len(work), 'environment')}, "
+        f"{len(expected.unmade)} of them to be "
         f"installed: about {format_size(expected.disk)} and {max(1, round(expected.seconds / 60))} minutes"
     )
     return OK

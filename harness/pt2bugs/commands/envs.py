@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from pt2bugs.case.vocabulary import number_of
 from pt2bugs.commands import OK
-from pt2bugs.commands.console import print_json, say
+from pt2bugs.commands.console import print_json, print_table, say
 from pt2bugs.commands.options import EnvironmentOptions, option
 from pt2bugs.commands.selection import open_store, releases_for, targets_for
 from pt2bugs.envs.environment import Environment, Key
@@ -103,7 +104,7 @@ def collect(store: Store) -> int:
         store: of the environments.
     """
     removed = store.collect(store.budget, log=say)
-    say(f"removed {len(removed)} environments; {format_size(store.total())} left")
+    say(f"removed {number_of(len(removed), 'environment')}; {format_size(store.total())} left")
     return OK
 
 
@@ -114,10 +115,15 @@ def render_removable(store: Store, removable: Sequence[tuple[Environment, int]])
         store: of the environments.
         removable: each with the bytes that it frees.
     """
-    for environment, freed in removable:
-        print(f"{environment.key!s:40}  frees {format_size(freed):>9}  {environment.path}")
+    print_table(
+        [
+            (str(environment.key), f"frees {format_size(freed):>9}", str(environment.path))
+            for environment, freed in removable
+        ]
+    )
     left = store.total() - sum(freed for _, freed in removable)
-    say(f"{len(removable)} environments would go; {format_size(left)} would be left of {format_size(store.budget)}")
+    rest = f"{format_size(left)} would be left of {format_size(store.budget)}"
+    say(f"{number_of(len(removable), 'environment')} would go; {rest}")
     return OK
 
 
@@ -148,7 +154,11 @@ def render(options: Options, store: Store, sizes: Sequence[tuple[Environment, in
             ]
         )
         return OK
-    for environment, size, own in sizes:
-        print(f"{environment.key!s:40}  {format_size(size):>9}  {format_size(own):>9} own  {environment.path}")
-    say(f"{len(sizes)} environments, {format_size(store.total())} with the cache they share")
+    print_table(
+        [
+            (str(environment.key), f"{format_size(size):>9}", f"{format_size(own):>9} own", str(environment.path))
+            for environment, size, own in sizes
+        ]
+    )
+    say(f"{number_of(len(sizes), 'environment')}, {format_size(store.total())} with the cache they share")
     return OK

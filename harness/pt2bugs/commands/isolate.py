@@ -12,7 +12,7 @@ from packaging.version import Version
 from pt2bugs.case.corpus import is_case_file
 from pt2bugs.case.model import Case
 from pt2bugs.commands import OK, UNEXPECTED
-from pt2bugs.commands.console import print_json, say, warn
+from pt2bugs.commands.console import fit, print_json, say, warn
 from pt2bugs.commands.options import EnvironmentOptions, ResultsOptions, SelectionOptions, count, file, option
 from pt2bugs.commands.selection import Environments, load_histories, package_sources, select_cases, select_cells
 from pt2bugs.engine.folders import cache_home
@@ -287,8 +287,8 @@ def render(options: Options, known: Sequence[Isolation]) -> None:
         verb = "broken" if result.direction == "introduced" else "fixed"
         # A script names its backend itself.
         where = f" {result.check} [{result.device}-{result.backend}]" if result.check != "script" else ""
-        print(f"{result.case}{where}: {verb} between {_window(result)}")
-        print(f"  {result.summary}")
+        print(fit(f"{result.case}{where}: {verb} between {_window(result)}"))
+        print(fit(f"  {result.summary}"))
 
 
 def _window(result: Isolation) -> str:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from pt2bugs.case.model import Case
 from pt2bugs.case.selectors import with_text
-from pt2bugs.case.vocabulary import COUNTED, Verdict
+from pt2bugs.case.vocabulary import COUNTED, Verdict, number_of
 from pt2bugs.commands import OK
-from pt2bugs.commands.console import fit, print_json, say
+from pt2bugs.commands.console import print_json, print_table, say
 from pt2bugs.commands.options import ResultsOptions, SelectionOptions, TextOptions, option
 from pt2bugs.commands.selection import cases_on, select_cases
 from pt2bugs.errors import NothingSelected
@@ -85,15 +85,16 @@ def render(options: Options, cases: Sequence[Case], missing: Mapping[str, Sequen
     if options.json:
         print_json([{**case.as_json(), "not_measured": missing[case.id]} for case in cases])
         return OK
-    width = max(len(case.id) for case in cases)
+    rows = []
     for case in cases:
         absent = missing[case.id]
         # On a GPU most were not: that is said where it was asked for, and where there is no answer at all.
         told = absent if len(absent) == len(case.devices) else [name for name in absent if name in options.device]
         note = f"  (not measured on {', '.join(told)})" if told else ""
-        print(fit(f"{case.id:{width}}  {case.component:17}  {case.symptom:15}  {case.title}{note}", 4))
+        rows.append((case.id, case.component, case.symptom, f"{case.title}{note}"))
+    print_table(rows)
     counts = Counter(device for devices in missing.values() for device in devices)
-    say(f"{len(cases)} cases, {sum(len(case.checks) for case in cases)} checks ({COUNTED})")
+    say(f"{number_of(len(cases), 'case')}, {number_of(sum(len(case.checks) for case in cases), 'check')} ({COUNTED})")
     if counts:
         say(f"not measured: {', '.join(f'{counts[device]} on {device}' for device in sorted(counts))}")
     return OK

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pt2bugs.case.corpus import corpus_roots
+from pt2bugs.case.observation import shortened
 from pt2bugs.case.versions import public_or_empty
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say, warn
@@ -114,7 +115,7 @@ def _print(recognized: Recognized, known: KnownBugs, torch: str, number: str) ->
     raised = recognized.traceback.chain[0]
     first = next((line.strip() for line in raised.message.splitlines() if line.strip()), "")
     head = ": ".join(part for part in (recognized.traceback.signal or raised.type, first) if part)
-    print(fit(f"{number}{head[:160]}"))
+    print(fit(f"{number}{shortened(head, 160)}"))
     for match in recognized.matches:
         told = known.as_dict(match, torch)
         word = "known" if match.is_known else "similar"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pt2bugs.case.corpus import corpus_roots
 from pt2bugs.case.model import Case
-from pt2bugs.case.vocabulary import COUNTED
+from pt2bugs.case.vocabulary import COUNTED, number_of
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import print_json, say, warn
 from pt2bugs.commands.options import CorpusOptions, folder, option
@@ -113,7 +113,8 @@ def render(options: Options, merged: Merge) -> int:
             }
         )
     say(
-        f"{options.output}: {merged.read} lines read, {merged.added} added, {merged.duplicates} were there; "
+        f"{options.output}: {number_of(merged.read, 'line')} read, {merged.added} added, "
+        f"{merged.duplicates} were there; "
         f"{len(merged.dropped)} damaged and left out, {len(merged.conflicts)} in conflict; tables written anew "
         f"(a line is the answer of a cell; {COUNTED})"
     )

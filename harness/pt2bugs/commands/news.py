@@ -9,6 +9,7 @@ from datetime import date, datetime, timezone
 from pathlib import Path
 
 from pt2bugs.case.model import Case
+from pt2bugs.case.vocabulary import number_of
 from pt2bugs.commands import OK
 from pt2bugs.commands.console import print_json, print_markdown, say, warn
 from pt2bugs.commands.options import LinesOptions, option
@@ -56,8 +57,10 @@ class Options(LinesOptions):
     feed: Path | None = option(
         "--feed", parse=Path, metavar="FILE", help="write an Atom feed there, best beside the page"
     )
-    output: Path | None = option("-o", "--output", parse=Path, metavar="FILE", help="write there instead of stdout")
-    json: bool = option("--json", default=False, help="as JSON: an object for each release")
+    output: Path | None = option(
+        "-o", "--output", parse=Path, metavar="FILE", exclusive=True, help="write there instead of stdout"
+    )
+    json: bool = option("--json", default=False, exclusive=True, help="as JSON: an object for each release")
 
 
 def run(options: Options) -> int:
@@ -100,5 +103,6 @@ def render(options: Options, told: Sequence[ReleaseNews]) -> int:
     if options.feed is not None:
         write_text(options.feed, feed(told, options.feed.name))
     changed = sum(len(release.steps) for release in told)
-    say(f"{len(told)} releases measured since {options.since}: {changed} checks changed in them")
+    measured = f"{number_of(len(told), 'release')} measured since {options.since}"
+    say(f"{measured}: {number_of(changed, 'check')} changed in them")
     return OK

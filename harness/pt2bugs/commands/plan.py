@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pt2bugs.case.vocabulary import COUNTED
+from pt2bugs.case.vocabulary import COUNTED, number_of
 from pt2bugs.commands import OK
-from pt2bugs.commands.console import print_json, say, warn
+from pt2bugs.commands.console import print_json, row_of, say, warn
 from pt2bugs.commands.options import MatrixOptions, count, option
 from pt2bugs.commands.selection import (
     MatrixPlan,
@@ -123,13 +123,13 @@ def render(options: Options, planned: Planned, shards: Sequence[OwedShard]) -> i
         print(f"{'shard':{width}}  {'cells':>6}  {'minutes':>7}  {'GB':>6}  environments")
         for shard in shards:
             numbers = f"{shard.cells:6}  {shard.minutes:7.1f}  {shard.gigabytes(size):6.1f}"
-            print(f"{shard.name:{width}}  {numbers}  {', '.join(shard.environments)}")
+            print(row_of(f"{shard.name:{width}}  {numbers}", ", ".join(shard.environments)))
     cells = sum(len(part.cells) for part in planned.work)
     to_run = sum(shard.cells for shard in shards)
     say(
-        f"{cells} cells in {len(planned.work)} environments, divided into {options.shards} shards "
-        f"({planned.division.digest}): "
-        f"{cells - to_run} answered by the journal, {to_run} to run in {len(shards)} shards ({COUNTED})"
+        f"{number_of(cells, 'cell')} in {number_of(len(planned.work), 'environment')}, divided into "
+        f"{number_of(options.shards, 'shard')} ({planned.division.digest}): "
+        f"{cells - to_run} answered by the journal, {to_run} to run in {number_of(len(shards), 'shard')} ({COUNTED})"
     )
     return OK
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from pt2bugs.case.corpus import corpus_roots
 from pt2bugs.case.model import Case
+from pt2bugs.case.vocabulary import number_of
 from pt2bugs.commands import OK, UNEXPECTED
-from pt2bugs.commands.console import print_json, say
+from pt2bugs.commands.console import print_json, print_table, say
 from pt2bugs.commands.options import CorpusOptions, EnvironmentOptions, ResultsOptions, folder, option
 from pt2bugs.commands.selection import Environments, load_corpus, load_histories
 from pt2bugs.engine.folders import cache_home
@@ -126,12 +127,15 @@ def render_list(options: Options, tasks: Sequence[Task]) -> int:
     if options.json:
         print_json([task.as_dict() for task in tasks])
         return OK
-    for task in tasks:
-        about = task.as_dict()
-        twins = f"{task.twins} hidden checks" if task.can_be_scored else "cannot be scored yet"
-        print(f"{task.id:20}  torch {task.bad:8}  {about['backend']:10}  {about['symptom']:16}  {twins}")
-    say(f"{len(tasks)} tasks")
+    print_table([_row(task) for task in tasks])
+    say(f"{number_of(len(tasks), 'task')}")
     return OK
+
+
+def _row(task: Task) -> tuple[str, ...]:
+    about = task.as_dict()
+    hidden = number_of(task.twins, "hidden check") if task.can_be_scored else "cannot be scored yet"
+    return task.id, f"torch {task.bad}", about["backend"], about["symptom"], hidden
 
 
 # --- start ---------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from dataclasses import MISSING, dataclass
 from pathlib import Path
 
 from pt2bugs.backends.measured import measured_backends
-from pt2bugs.case.vocabulary import COUNTED
+from pt2bugs.case.vocabulary import COUNTED, number_of
 from pt2bugs.commands import OK
 from pt2bugs.commands.console import print_json, say, warn
 from pt2bugs.commands.options import ShownOptions, folder, option
@@ -68,14 +68,14 @@ def render(options: Options, site: Site) -> int:
     write_site(options.output, as_html(site))
     if site.mixed_builds:
         warn(site.mixed_builds)
-    counts = {"bugs": len(site.bugs), "guards": len(site.guards), "checks": len(site.histories)}
+    counts = {"bugs": len(site.bugs), "guards": len(site.guards), "checks": len(site.checks)}
     if options.json:
         backends = [backend.name for backend in site.backends]
         print_json({"page": str(page), **counts, "releases": site.releases, "backends": backends})
     say(
-        f"{page}: {counts['bugs']} bugs and {counts['guards']} guards, "
-        f"{counts['checks']} checks x {len(site.releases)} torch releases"
-        + (f", {len(site.backends)} backends" if site.backends else "")
+        f"{page}: {number_of(counts['bugs'], 'bug')} and {number_of(counts['guards'], 'guard')}, "
+        f"{number_of(counts['checks'], 'check')} x {len(site.releases)} torch releases"
+        + (f", {number_of(len(site.backends), 'backend')}" if site.backends else "")
         + f" ({COUNTED})"
     )
     return OK

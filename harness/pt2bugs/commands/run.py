@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pt2bugs.bisect.deciding import deciding
+from pt2bugs.case.cells import Cell
 from pt2bugs.case.model import Case
-from pt2bugs.case.observation import telling_line
-from pt2bugs.case.vocabulary import COUNTED, EXPECTED, Verdict
+from pt2bugs.case.observation import Observation, shortened, telling_line
+from pt2bugs.case.vocabulary import COUNTED, EXPECTED, Verdict, number_of
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say, warn
 from pt2bugs.commands.cost import render_cost
@@ -26,6 +27,7 @@ from pt2bugs.commands.selection import (
     results_of,
     run_options,
 )
+from pt2bugs.curate.bless import FailureIdentity, identity_of, row_of
 from pt2bugs.engine.check import NOTHING_COMPILED
 from pt2bugs.errors import InputError
 from pt2bugs.files import append_text
@@ -34,7 +36,7 @@ from pt2bugs.results.folder import Results, results_folder
 from pt2bugs.results.history import Histories
 from pt2bugs.results.journal import Record
 from pt2bugs.results.line import cell_key
-from pt2bugs.run.plan import RunOptions, Target, Work, line_of, owed
+from pt2bugs.run.plan import RunOptions, Target, Work, line_of, may_be_here, owed
 
 EXAMPLES = (
     ("pt2bugs run", "all checks on the torch of this Python"),
@@ -145,8 +147,8 @@ def plan(options: Options) -> Planned:
     planned = Planned(matrix, meant, work, results, newest)
     to_run = sum(len(part.cells) for part in work)
     say(
-        f"{planned.cells} cells in {len(meant)} environments: {planned.cells - to_run} answered by the journal, "
-        f"{to_run} to run ({COUNTED})"
+        f"{number_of(planned.cells, 'cell')} in {number_of(len(meant), 'environment')}: "
+        f"{planned.cells - to_run} answered by the journal, {to_run} to run ({COUNTED})"
     )
     return planned
 
@@ -162,11 +164,16 @@ def measure(options: Options, planned: Planned) -> Planned:
     ran: list[Work] = []
 
     def batches() -> Iterator[tuple[list[Work], RunOptions]]:
-        for work in deciding(planned.meant, planned.newest) if options.bisect else [planned.work]:
+        for work in deciding(planned.meant, planned.newest, _identity) if options.bisect else [planned.work]:
             yield work, how
             ran.extend(work)
 
-    run_cells(options, open_store(options), planned.results, planned.newest, batches())
+    store = open_store(options)
+    if not (options.torch_backend or options.index or options.find_links or may_be_here("cuda")) and any(
+        store.find(part.target.key) is None for part in planned.work if part.target.python is None
+    ):
+        say("builds for the CPU are a sixth of the size, where PyTorch's own index can be reached: --torch-backend cpu")
+    run_cells(options, store, planned.results, planned.newest, batches())
     planned.results.derive(planned.newest)
     if not options.bisect:
         return planned
@@ -177,8 +184,14 @@ def measure(options: Options, planned: Planned) -> Planned:
         for target in [part.target]
     ]
     narrowed = replace(planned, meant=meant, work=ran)
-    say(f"--bisect: {planned.cells - narrowed.cells} cells between releases that answer alike were not run")
+    spared = number_of(planned.cells - narrowed.cells, "cell")
+    say(f"--bisect: not run, since the releases on both sides answer alike: {spared}")
     return narrowed
+
+
+def _identity(cell: Cell, record: Record) -> FailureIdentity:
+    """Return what `bless` would write of a failure: each wording gets an entry, which ends somewhere."""
+    return identity_of(cell.case, row_of(record), Observation.from_dict(record))
 
 
 def query(planned: Planned) -> Answers:
@@ -266,7 +279,8 @@ def _part(matrix: MatrixPlan, options: Options) -> Sequence[Work]:
     division = matrix.divided(options, options.shard.count)
     shard = division.shard(options.shard)
     cells = sum(len(part.cells) for part in shard)
-    say(f"shard {division.name(options.shard.number)}: {cells} cells in {len(shard)} environments of the selection")
+    part = f"{number_of(cells, 'cell')} in {number_of(len(shard), 'environment')}"
+    say(f"shard {division.name(options.shard.number)}: {part} of the selection")
     return shard
 
 
@@ -290,5 +304,5 @@ def describe(record: Record) -> str:
         record: the line.
     """
     first = telling_line(record["message"])
-    seen = f"{record['verdict']} ({record['outcome']}) {first[:160]}"
+    seen = f"{record['verdict']} ({record['outcome']}) {shortened(first, 160)}"
     return f"torch {record['torch']} {cell_key(record).cell}: {seen}".rstrip()

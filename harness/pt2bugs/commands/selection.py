@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from pt2bugs.case.corpus import Selection, corpus_roots, is_case_file, load_cases
 from pt2bugs.case.model import Case
 from pt2bugs.case.selectors import cases_named, is_path
+from pt2bugs.case.vocabulary import number_of
 from pt2bugs.commands.console import say, warn
 from pt2bugs.commands.options import (
     BackendOptions,
@@ -71,7 +72,7 @@ def select_cases(options: CaseOptions) -> tuple[list[Case], list[Case]]:
         before = chosen
         chosen = [case for case in chosen if selection.matches(case)]
         if before and not chosen:
-            raise NothingSelected(f"nothing selected: {name} leaves none of {len(before)} cases")
+            raise NothingSelected(f"nothing selected: {name} leaves none of {number_of(len(before), 'case')}")
     if not chosen:
         raise NothingSelected("nothing selected: the corpus is empty")
     return corpus, chosen

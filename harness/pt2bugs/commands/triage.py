@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pt2bugs.case.corpus import corpus_roots
 from pt2bugs.commands import OK, UNEXPECTED
-from pt2bugs.commands.console import print_json, say, warn
+from pt2bugs.commands.console import fit, print_json, say, warn
 from pt2bugs.commands.options import (
     CorpusOptions,
     EnvironmentOptions,
@@ -211,7 +211,7 @@ def render(options: Options, result: Triage, target: Path) -> int:
     if options.json:
         print_json(result.as_json())
     else:
-        print(summary(result))
+        print("\n".join(map(fit, summary(result).splitlines())))
     say(f"written to {target}")
     return exit_code(result)
 
@@ -326,11 +326,11 @@ def render_verification(options: Options, verification: Verification) -> int:
         print_json(verification.as_json())
     else:
         for verdict in verification.verdicts:
-            print(f"{verdict.name}: {verdict.answer}{f' ({verdict.message})' if verdict.message else ''}")
+            print(fit(f"{verdict.name}: {verdict.answer}{f' ({verdict.message})' if verdict.message else ''}"))
         run, missed, changed = verification.neighbours, verification.neighbours_not_run, verification.changed
-        print(f"neighbours: {len(changed)} of {run} cells not as documented on torch {verification.torch}")
+        print(fit(f"neighbours: {len(changed)} of {run} cells not as documented on torch {verification.torch}"))
         if missed:
             print(f"  {missed} of {missed + run} cells were not run: the budget was spent (--minutes)")
         for cell in changed:
-            print(f"  {cell['case']}::{cell['check']}[{cell['backend']}]: {cell['verdict']} ({cell['message']})")
+            print(fit(f"  {cell['case']}::{cell['check']}[{cell['backend']}]: {cell['verdict']} ({cell['message']})"))
     return OK if verification.is_fixed else UNEXPECTED

@@ -141,8 +141,8 @@ def _rows(case: Case, records: Iterable[Record], axis: str) -> dict[Row, Seen] |
         version = public_or_empty(record["torch"]) if axis == TORCH else apart_from(record["extras"], axis)[0]
         if not version:
             continue
-        row = (record["check"], record["device"], record["backend"])
-        identity = None if seen.outcome is Outcome.PASS else _identity_of(case, row, seen)
+        row = row_of(record)
+        identity = None if seen.outcome is Outcome.PASS else identity_of(case, row, seen)
         identities = rows.setdefault(row, Seen()).identities
         if identities.get(version, identity) != identity and pinned(record["extras"]):
             return None
@@ -150,7 +150,23 @@ def _rows(case: Case, records: Iterable[Record], axis: str) -> dict[Row, Seen] |
     return rows
 
 
-def _identity_of(case: Case, row: Row, seen: Observation) -> FailureIdentity:
+def row_of(record: Record) -> Row:
+    """Return check, device and backend of a line.
+
+    Args:
+        record: of the journal.
+    """
+    return record["check"], record["device"], record["backend"]
+
+
+def identity_of(case: Case, row: Row, seen: Observation) -> FailureIdentity:
+    """Return what an entry of a header says of a failure.
+
+    Args:
+        case: the case.
+        row: where it was seen.
+        seen: the failure.
+    """
     for index, bug in enumerate(case.bugs):
         if covers(bug, row) and documents(bug, seen):
             return _known_identity(index, bug)

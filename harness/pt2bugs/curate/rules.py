@@ -22,7 +22,7 @@ from pt2bugs.case.header import decode, parse_case, read_regular
 from pt2bugs.case.model import Bug, Case, CaseError, Check, Problem, pinned_release
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.versions import public, public_or_empty
-from pt2bugs.case.vocabulary import TORCH_BACKENDS, Outcome, Verdict
+from pt2bugs.case.vocabulary import TORCH_BACKENDS, Outcome, Verdict, number_of
 from pt2bugs.curate.bless import covers, unmeasured_minors
 from pt2bugs.curate.duplicates import is_related
 from pt2bugs.curate.placeholders import PLACEHOLDER, placeholders_in
@@ -83,7 +83,7 @@ def check_header(case: Case) -> Finding:
         problems.append("dependencies pins no torch release (torch==2.9.1)")
     lines = [line for line in case.doc.splitlines() if line.strip()]
     if not 3 <= len(lines) <= 10:
-        problems.append(f"the docstring has {len(lines)} lines, not 3 to 10")
+        problems.append(f"the docstring has {number_of(len(lines), 'line')}, not 3 to 10")
     if not case.bugs and not case.guard and not case.unmeasured:
         problems.append(NO_ENTRY)
     shown = SHOWN_BY.get(case.symptom)
@@ -159,7 +159,7 @@ def check_size(case: Case) -> Finding:
         case: the case.
     """
     count = lines_of_code(case.path.read_text(encoding="utf-8-sig"))
-    return Finding("size", count < MAX_LINES, f"{count} lines of code")
+    return Finding("size", count < MAX_LINES, f"{number_of(count, 'line')} of code")
 
 
 def fingerprint(case: Case) -> str:
@@ -369,7 +369,7 @@ def check_releases(case: Case, records: Sequence[Record]) -> Finding:
         _releases(r for r in answers if r["verdict"] == verdict) for verdict in (Verdict.XFAIL, Verdict.PASS)
     )
     if case.guard:
-        return Finding("releases", True, f"guard: passes on {len(passing)} releases")
+        return Finding("releases", True, f"guard: passes on {number_of(len(passing), 'release')}")
     if not failing:
         return Finding("releases", False, "seen failing on no release: a case must have been, or be a guard")
     message = f"fails on {failing[0]} to {failing[-1]}"
@@ -401,7 +401,7 @@ def check_compiles(case: Case, records: Sequence[Record]) -> Finding:
         return Finding("compiles", True, "the compiler raises before it captures a graph")
     if not graphs and all(record["outcome"] in (Outcome.CRASH, Outcome.TIMEOUT, Outcome.OOM) for record in records):
         return Finding("compiles", None, "not counted: every cell died")
-    return Finding("compiles", graphs > 0, f"{graphs} graphs" if graphs else "no graph was ever captured")
+    return Finding("compiles", graphs > 0, f"{number_of(graphs, 'graph')}" if graphs else "no graph was ever captured")
 
 
 def check_duration(case: Case, records: Sequence[Record]) -> Finding:

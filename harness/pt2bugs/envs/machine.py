@@ -41,7 +41,7 @@ def findings(environ: Mapping[str, str]) -> Iterator[Finding]:
     yield _namespaces()
     yield _sandbox()
     uv = _uv()
-    yield Finding("uv", True, uv) if uv else Finding("uv", False, "not installed", install_command("run"))
+    yield Finding("uv", True, uv) if uv else Finding("uv", False, "not installed", install_command("envs"))
     yield _pythons(uv)
     yield _disk()
     yield _gpu()

@@ -389,7 +389,9 @@ def _find_uv() -> str:
 
         return find_uv_bin()
     except (ImportError, FileNotFoundError):
-        raise EnvironmentFailure(f"uv makes the environments, and is not installed: {install_command('run')}") from None
+        raise EnvironmentFailure(
+            f"uv makes the environments, and is not installed: {install_command('envs')}"
+        ) from None
 
 
 def _pyenv_versions() -> str:

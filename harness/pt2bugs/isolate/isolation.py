@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pt2bugs.case.failure import Level
-from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.case.vocabulary import Outcome, number_of
 from pt2bugs.errors import InputError
 from pt2bugs.files import write_text
 from pt2bugs.isolate.search import Answer, find_green, minimize
@@ -135,7 +135,7 @@ class Isolation:
             return f"not isolated ({self.label}): {self.reason}" if self.reason else f"not isolated ({self.label})"
         named = ", ".join(str(unit) for unit in self.units)
         why = f"; {self.reason}" if self.reason else ""
-        return f"{named} ({self.evidence}; {self.trials} trials, {self.seconds:.0f} s{why})"
+        return f"{named} ({self.evidence}; {number_of(self.trials, 'trial')}, {self.seconds:.0f} s{why})"
 
 
 Say = Callable[[str], None]
@@ -430,7 +430,8 @@ class Isolator:
 
     def _tell(self, how: str, selection: Iterable[Unit], answer: Answer, run: Run) -> None:
         units = list(selection)
-        which = str(units[0]) if len(units) == 1 else f"{len(units)} units of {len({u.file for u in units})} files"
+        files = number_of(len({unit.file for unit in units}), "file")
+        which = str(units[0]) if len(units) == 1 else f"{len(units)} units of {files}"
         why = f": {run.seen.summary[:150]}" if answer is Answer.OTHER else ""
         if run.passed and answer is Answer.OTHER:
             worse = run.worse_than(self.judge.good).items()

@@ -19,7 +19,7 @@ from pt2bugs.backends.baseline import Change, Difference
 from pt2bugs.case.expectation import expected_bug
 from pt2bugs.case.failure import Level
 from pt2bugs.case.model import Case
-from pt2bugs.case.observation import telling_line
+from pt2bugs.case.observation import shortened, telling_line
 from pt2bugs.case.versions import public_or_empty
 from pt2bugs.case.vocabulary import Verdict
 from pt2bugs.report.markdown import case_link, escape, link, table
@@ -156,7 +156,7 @@ def _verdict_counts(records: Sequence[Record]) -> str:
 
 
 def _row(record: Record, case: Case | None) -> list[str]:
-    seen = f"{record['outcome']} {telling_line(record['message'])[:200]}"
+    seen = f"{record['outcome']} {shortened(telling_line(record['message']), 200)}"
     who = f"{case_link(case)} {escape(case.title)}" if case is not None else escape(record["case"])
     return [escape(record["torch"]), who, escape(cell_key(record).cell.item), record["verdict"], escape(seen)]
 

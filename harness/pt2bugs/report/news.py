@@ -10,6 +10,7 @@ from typing import Any
 
 from pt2bugs.bisect.compare import Change, Difference, Health, health_of
 from pt2bugs.case.model import Case
+from pt2bugs.case.observation import shortened
 from pt2bugs.case.versions import public_or_empty
 from pt2bugs.report.atom import Entry, atom
 from pt2bugs.report.markdown import case_link, code, escape, link
@@ -186,7 +187,7 @@ def markdown(releases: Sequence[ReleaseNews], day: str) -> str:
                     lines += [
                         f"- {case_link(case)} {escape(case.title)}",
                         f"  {code(step.history.cell.name)} against torch {escape(step.before)}: "
-                        f"{escape(step.difference.why[:300])}{commits}",
+                        f"{escape(shortened(step.difference.why, 300))}{commits}",
                     ]
                 lines += [""]
     return "\n".join(lines)

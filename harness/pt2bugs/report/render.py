@@ -22,8 +22,8 @@ from pt2bugs import __version__
 from pt2bugs.backends.answers import Group
 from pt2bugs.backends.references import REFERENCES
 from pt2bugs.backends.spec import known_backends
-from pt2bugs.case.observation import telling_line
-from pt2bugs.case.vocabulary import COUNTED
+from pt2bugs.case.observation import shortened, telling_line
+from pt2bugs.case.vocabulary import COUNTED, number_of
 from pt2bugs.files import write_bytes
 from pt2bugs.report.charts import changes_chart, chart_parts, lengths_chart, open_chart
 from pt2bugs.report.downloads import FILES, data_files, feed
@@ -54,7 +54,7 @@ MARK = '<meta name="generator" content="pt2bugs">'
 
 
 def _telling(text: str) -> str:
-    return telling_line(text)[:200]
+    return shortened(telling_line(text), 200)
 
 
 def _highlighted(program: str) -> Markup:
@@ -90,6 +90,7 @@ def _environment() -> jinja2.Environment:
     environment.globals |= {
         "mark": MARK,
         "counted": COUNTED,
+        "number_of": number_of,
         "version": __version__,
         "styles": STYLES,
         "letters": OUTCOME_LETTERS,

@@ -24,11 +24,11 @@ from pt2bugs.bisect.compare import (
     describe_finding,
     health_of,
 )
-from pt2bugs.case.cells import Cell
+from pt2bugs.case.cells import Cell, CheckName
 from pt2bugs.case.expectation import Where, judge
 from pt2bugs.case.failure import Failure, Level
 from pt2bugs.case.model import Case
-from pt2bugs.case.observation import Observation, telling_line
+from pt2bugs.case.observation import Observation, shortened, telling_line
 from pt2bugs.case.versions import public
 from pt2bugs.case.vocabulary import Verdict
 from pt2bugs.isolate import fixes
@@ -75,6 +75,11 @@ class Site:
     def guards(self) -> list[Case]:
         """Cases that are expected to pass everywhere: no bugs, counted apart and shown last."""
         return [case for case in self.cases if case.guard]
+
+    @cached_property
+    def checks(self) -> set[CheckName]:
+        """The checks that have a row; one that runs on several backends has several."""
+        return {history.cell.key.which_check for history in self.histories}
 
     @cached_property
     def trends(self) -> Trends:
@@ -274,7 +279,7 @@ class Site:
         for history in self.compared_rows:
             findings = [history.finding(release) for release in self.releases]
             kinds, changes = _changes(findings)
-            descriptions = [telling_line(describe_finding(finding))[:200] for finding in findings]
+            descriptions = [shortened(telling_line(describe_finding(finding)), 200) for finding in findings]
             checks.append(
                 {
                     "name": label(history),

@@ -76,7 +76,7 @@ def merge(sources: Sequence[Path], output: Path, route: Route, warn: Warn) -> Me
     new: dict[Path, list[Record]] = {}
     files = [file for source in sources for file in _journals(source, output, warn)]
     if not files:
-        raise NothingSelected(f"nothing to merge: {', '.join(map(str, sources))} have no journal (*.jsonl)")
+        raise NothingSelected(f"nothing to merge: there is no journal (*.jsonl) in {', '.join(map(str, sources))}")
     for file in all_journals(output):
         for record in read_journal([file], warn):
             known.is_new(record, str(output))

@@ -15,7 +15,7 @@ from statistics import mean, median
 from typing import TYPE_CHECKING
 
 from pt2bugs.case.cells import NOT_CLAIMED, Cell, CellName, unclaimed
-from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.case.vocabulary import Outcome, number_of
 from pt2bugs.engine.backend import BackendSetup
 from pt2bugs.envs.environment import Key
 from pt2bugs.results.journal import Record
@@ -180,7 +180,7 @@ def without_absent_devices(planned: Sequence[Work]) -> tuple[list[Work], list[st
     absent = [device for device in dict.fromkeys(devices) if not may_be_here(device)]
     left = [Work(part.target, [cell for cell in part.cells if cell.device not in absent]) for part in planned]
     return [part for part in left if part.cells], [
-        f"{devices.count(device)} cells on {device} are left out: this machine has no such device "
+        f"left out: {number_of(devices.count(device), 'cell')} on {device}; this machine has no such device "
         f"(--device {device} asks torch itself)"
         for device in absent
     ]

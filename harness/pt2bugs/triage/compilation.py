@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from pt2bugs.case.vocabulary import number_of
 from pt2bugs.engine.folders import RunFolder
 from pt2bugs.triage.program import Program
 from pt2bugs.triage.runner import ProgramRunner, RunResult
@@ -58,7 +59,7 @@ class Compilation:
     def sentences(self) -> list[str]:
         """Return it in words, the most frequent place first."""
         told = [
-            f"Dynamo made {self.graphs} graphs, with {self.breaks} graph breaks, "
+            f"Dynamo made {number_of(self.graphs, 'graph')}, with {number_of(self.breaks, 'graph break')}, "
             f"and compiled {self.recompiles} times again."
         ]
         for place in self.places[:MAX_PLACES]:

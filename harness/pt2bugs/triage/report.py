@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pt2bugs.case.observation import telling_line
+from pt2bugs.case.observation import shortened, telling_line
 from pt2bugs.case.versions import public
-from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.case.vocabulary import Outcome, number_of
 from pt2bugs.report.markdown import code, escape, link, table
 from pt2bugs.report.templates import markdown_templates
 from pt2bugs.triage.classify import Classification
@@ -144,7 +144,7 @@ def summary(triage: Triage) -> str:
         return "\n".join([*lines, *(f"  note: {note}" for note in triage.notes)])
     identity = reproduction.identity
     lines = [f"{identity.outcome} in {reproduction.failed} of {reproduction.runs} runs on torch {public(triage.torch)}"]
-    lines.append(f"  {identity.headline[:240]}")
+    lines.append(f"  {shortened(identity.headline, 240)}")
     if identity.place:
         lines.append(f"  in {identity.frame}")
     if ladder.first_failing:
@@ -165,7 +165,7 @@ def summary(triage: Triage) -> str:
         lines += [f"  {sentence}" for sentence in triage.releases.sentences()]
     minimized = triage.minimized
     if minimized is not None and minimized.lines_after < minimized.lines_before:
-        lines.append(f"  minimized from {minimized.lines_before} to {minimized.lines_after} lines of code")
+        lines.append(f"  minimized from {minimized.lines_before} to {number_of(minimized.lines_after, 'line')} of code")
     lines += [f"  note: {note}" for note in triage.notes]
     return "\n".join(lines)
 
@@ -271,7 +271,7 @@ def _reduction(minimized: Minimized | None) -> str:
     if minimized.why_not and minimized.lines_after >= minimized.lines_before:
         return f"The program was not reduced: {minimized.why_not}."
     text = (
-        f"{minimized.lines_before} lines of code became {minimized.lines_after} "
+        f"{number_of(minimized.lines_before, 'line')} of code became {minimized.lines_after} "
         f"({minimized.tries} programs were tried; each kept had this failure at this layer)."
     )
     return f"{text} The reduction ended early: {minimized.why_not}." if minimized.why_not else text

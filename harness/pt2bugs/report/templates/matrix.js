@@ -67,7 +67,7 @@ function count(shown) {
   const words = [...totals].filter(([verdict, number]) => verdict !== "all" && number);
   const sums = words.map(([verdict, number]) => `${number} ${verdict === "none" ? "not run" : verdict}`).join(", ");
   document.getElementById("shown").textContent =
-    `${shown.length} of ${rows.length} checks, ${totals.get("all")} cells` + (sums ? `: ${sums}` : "");
+    `${shown.length} of ${rows.length} rows, ${totals.get("all")} cells` + (sums ? `: ${sums}` : "");
 }
 
 function restore() {
