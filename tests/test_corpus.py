@@ -141,6 +141,13 @@ def test_why_a_life_is_left_censored(tmp_path: Path) -> None:
         ("x.register_hook(print)", {"labels": ["cache"]}, {"hooks", "caches"}),
         ("'flexible attention is no flex' + 'attention'", {"component": "quantization"}, {"quantization"}),
         ("pass", {"symptom": "hang"}, {"hangs"}),
+        ("pass", {"symptom": "missing-error"}, {"checks that eager makes and compiled code drops"}),
+        (
+            "F.scaled_dot_product_attention(q, k, v)",
+            {"labels": ["threads"]},
+            {"attention: flex attention, SDPA and its fusion", "threads"},
+        ),
+        ("assert y.stride() == (1, 4)", {"labels": ["accuracy"]}, {"strides", "numerical accuracy"}),
         ("pass", {}, set()),
     ],
 )

@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/129719"
 # fix = "https://github.com/pytorch/pytorch/pull/129824"
+# upstream = "closed"
+# upstream-seen = 2026-11-25
 # title = "aot_compile of a make_fx graph ends in a TypeError about a path"
 # component = "aot-inductor"
 # symptom = "missing-error"

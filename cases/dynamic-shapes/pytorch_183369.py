@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/183369"
 # fix = "https://github.com/pytorch/pytorch/pull/185016"
+# upstream = "open"
+# upstream-seen = 2026-11-25
 # title = "layer_norm of a jagged tensor made inside the compiled function"
 # component = "dynamic-shapes"
 # symptom = "internal-error"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/138269"
+# upstream = "closed"
+# upstream-seen = 2026-11-25
 # title = "out= that eager resizes is a graph break"
 # component = "dynamo"
 # symptom = "graph-break"

@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/138908"
 # fix = "https://github.com/pytorch/pytorch/pull/139366"
+# upstream = "closed"
+# upstream-seen = 2026-11-25
 # title = "y[x] += y[x] through a computed index with repeated entries is applied twice"
 # component = "inductor"
 # symptom = "wrong-result"

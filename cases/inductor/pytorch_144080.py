@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/144080"
+# upstream = "open"
+# upstream-seen = 2026-11-25
 # title = "pad_sequence of a float and an integer tensor is not lowered"
 # component = "inductor"
 # symptom = "internal-error"

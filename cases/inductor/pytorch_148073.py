@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/148073"
+# upstream = "open"
+# upstream-seen = 2026-11-25
 # title = "Inductor's compile time grows exponentially on a chain of pointwise ops used twice"
 # component = "inductor"
 # symptom = "hang"
