@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import venv
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -153,6 +154,12 @@ FIX = Asked(isolation("row", "clamp"), lambda: Wheels(Path(), Path()))
 )
 def test_levels(plain: Recorded, fixed: Recorded, eager: Recorded, level: str) -> None:
     assert judge(FIX, plain, fixed, eager, ["printed text"]).level == level
+
+
+def test_the_line_at_which_eager_refuses_what_compiled_code_takes() -> None:
+    refused = replace(run(Outcome.RAISE, "index out of range", error="IndexError"), lines=(12, 30))
+    told = judge(FIX, run(), run(Outcome.RAISE, "out of bounds"), refused, ["outcome"])
+    assert (told.level, told.where) == ("bites", "line 30")
 
 
 def test_calls_of_other_graphs_are_mended_only_together() -> None:

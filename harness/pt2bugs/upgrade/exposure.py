@@ -390,7 +390,8 @@ def judge(fix: Asked, plain: Recorded, fixed: Recorded, eager: Recorded, differs
         return fix.exposed("unknown", f"the program could not be run with the fix: {fixed.seen.message}")
     if not fixed.fails_like(plain) and not fixed.passed:
         if plain.passed and eager.failure is not None and not _comes_from_the_exchange(fixed, eager):
-            return fix.exposed("bites", f"eager fails ({eager.ending}); compiled it does not, with the fix it does")
+            what = f"eager fails ({eager.ending}); compiled it does not, with the fix it does"
+            return fix.exposed("bites", what, failing_line(eager))
         return fix.exposed("unknown", f"with the fix the program fails otherwise: {fixed.ending}")
     # A program that asks the compiler for more than code, as for what it saves, fails without it in its own way.
     if plain.failure is not None and fixed.passed and not eager.fails_like(plain):
