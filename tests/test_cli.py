@@ -478,3 +478,11 @@ def test_a_dry_run_runs_nothing(
     ]  # fmt: skip
     assert "would run 3 cells in 2 environments, 2 of them to be installed: about 10.0 GiB and" in err
     assert not (tmp_path / "home" / "envs").exists()
+
+
+@pytest.mark.parametrize("character", ["\x1b[31m", "\x07", "\x9b", "\u202e", "\u2066"])
+def test_no_argument_steers_the_terminal(character: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["match", f"no{character}file"]) == 2
+    error = capsys.readouterr().err
+    assert character not in error
+    assert character.encode("unicode_escape").decode() in error

@@ -80,6 +80,7 @@ def each(text: str, before: str) -> str:
         each(PLAIN, "E0105 10:11:12.123456 4711 torch/elastic/api.py:12] "),
         each(PLAIN, "worker-7 stderr ~ "),
         each(PLAIN, "\x1b[31m"),
+        each(PLAIN, "\u202e"),
         f"some talk\n```\n{PLAIN}\n```\nwhat now?\n",
         f"$ python train.py\n{PLAIN}\n$ echo $?\n1\n",
         f"2026-01-05 10:11:12,123 ERROR root: {PLAIN}\n2026-01-05 10:11:14,500 INFO trainer: epoch 2\n",

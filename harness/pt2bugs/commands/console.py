@@ -17,8 +17,8 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
-_STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""Control characters, but for tabs and ends of lines."""
+_STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Control characters, but for tabs and ends of lines, and those that turn the direction of a text."""
 
 
 def say(text: str) -> None:
@@ -27,7 +27,7 @@ def say(text: str) -> None:
     Args:
         text: a line; what of it came from outside cannot steer the terminal.
     """
-    text = _STEERING.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+    text = _STEERING.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
     # A command that comes next is there to be copied.
     if sys.stderr.isatty() and not text.startswith(("next: ", "then: ")):
         text = "\n".join(map(_wrapped, text.split("\n")))

@@ -401,7 +401,7 @@ _FAULT_FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+),? in 
 
 # --- lines, without what logs, terminals and quoting put around them ---
 
-_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\u202a-\u202e\u2066-\u2069]")
 _QUOTE = re.compile(r"(?:> ?)+(?=[^>]|$)")
 _STREAM = re.compile(r"\[((?:rank|default|worker)[ _-]?\d+)\]:? ?")
 _LEVEL = r"(?:\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL)\]?)"
