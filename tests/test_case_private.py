@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -84,3 +86,11 @@ def test_what_is_wrong_is_said_once_with_its_line(tmp_path: Path, text: str, lin
     assert message.startswith(f"{path}:{line}: ")
     assert problem in message
     assert message.count(problem) == 1
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/zero")])
+def test_settings_that_are_no_file_are_named(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    write_case(tmp_path, "toy_1")
+    make(tmp_path / "pt2bugs.toml")
+    with pytest.raises(CaseError, match=r"pt2bugs\.toml:1: is not a regular file"):
+        load_cases([tmp_path / "cases"])

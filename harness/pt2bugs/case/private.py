@@ -59,7 +59,7 @@ def settings_beside(case: Path) -> PrivateSettings:
         CaseError: the settings are wrong; it names the file, the line and the key.
     """
     path = _file_beside(case.absolute().parent)
-    return _read(path, path.stat().st_mtime_ns) if path else PrivateSettings()
+    return _read(path, path.lstat().st_mtime_ns) if path else PrivateSettings()
 
 
 def private_components() -> tuple[str, ...]:
@@ -79,11 +79,14 @@ def private_backends() -> dict[str, Mapping[str, Any]]:
 
 @lru_cache(maxsize=1024)
 def _file_beside(folder: Path) -> Path | None:
-    return next((path for place in [folder, *folder.parents][:_LEVELS] if (path := place / NAME).is_file()), None)
+    paths = (place / NAME for place in [folder, *folder.parents][:_LEVELS])
+    return next((path for path in paths if path.exists() or path.is_symlink()), None)
 
 
 @lru_cache(maxsize=64)
 def _read(path: Path, _changed: int) -> PrivateSettings:
+    if not path.is_file():
+        raise CaseError.of(path, 1, "is not a regular file")
     try:
         text = path.read_text(encoding="utf-8")
         table = parse_toml(text)
