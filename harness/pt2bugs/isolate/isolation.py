@@ -441,13 +441,15 @@ class Isolator:
     # --- the search --------------------------------------------------------------------------------------
 
     def _search(self) -> dict[Unit, frozenset[int] | None]:
-        """Search what runs for this check alone, in memory and from the good release; then the rest, and text."""
+        """Search what runs for this check alone, from both releases, in memory; then the rest, and text."""
+        if selection := self._search_backwards(self._in_both & self._first):
+            return selection
         alone = _by_file(self._in_memory(self._first))
         units, unclear = self._green_file(alone, self._swap_units)
         if not units:
             if self._is_native():
                 return {}
-            if selection := self._search_backwards():
+            if selection := self._search_backwards(self._in_both - self._first):
                 return selection
             units = self._green_parts(alone, self._swap_units) or self._green_alone(alone, unclear, self._swap_units)
         if not units and (units := self._search_headers() or self._search_untried()):
@@ -466,30 +468,26 @@ class Isolator:
         self._look_for_another(needed)
         return needed
 
-    def _search_backwards(self) -> dict[Unit, frozenset[int] | None]:
-        """Look for what breaks the good release as the bad one is broken, and bring that over; return what is needed.
+    def _search_backwards(self, units: Iterable[Unit]) -> dict[Unit, frozenset[int] | None]:
+        """Look among units for what breaks the good release as the bad one is broken, and return what is needed of it.
 
         Old code finds in the newer release most of what it names, so that large sets run, and say of all that they
         hold that it is not to blame. New code in the older one often does not run.
         """
 
-        def trial(units: tuple[Unit, ...]) -> Answer:
-            return self._swap_back(dict.fromkeys(units))
+        def trial(chosen: tuple[Unit, ...]) -> Answer:
+            return self._swap_back(dict.fromkeys(chosen))
 
-        for units in (self._in_both & self._first, self._in_both - self._first):
-            met = find_green(self._in_memory(units), trial, self._blamed_back, limit=LARGE)
-            if met:
-                breaking = self._needed_hunks(dict.fromkeys(minimize(met, trial)), self._swap_back)
-                if green := self._brought(breaking):
-                    return green
-        return {}
+        met = find_green(self._in_memory(units), trial, self._blamed_back, limit=LARGE)
+        return self._brought(self._needed_hunks(dict.fromkeys(minimize(met, trial)), self._swap_back)) if met else {}
 
     def _brought(self, breaking: Selection) -> dict[Unit, frozenset[int] | None]:
         """Return what is needed of a selection that breaks the good release; empty if the bad one lacks more for it."""
         if self._swap(breaking) is Answer.GREEN:
             self._found_in_memory(breaking)
-            self._look_for_another(list(breaking))
-            return dict(breaking)
+            needed = self._needed_hunks(breaking, self._swap)
+            self._look_for_another(list(needed))
+            return needed
         chosen, refused = set(breaking), set[Unit]()
         self._by_text = not all(can_swap(self.wheels, unit) for unit in chosen)
         for _ in range(GROWTHS):
