@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.6.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.7.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/147256"
@@ -15,6 +15,7 @@
 # demands = ["complex"]
 #
 # [[tool.pt2bugs.bug]]
+# torch = "<2.15"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = 'LayerNorm of complex numbers gives torch\.complex64, eager refuses them'

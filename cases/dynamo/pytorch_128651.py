@@ -26,7 +26,7 @@
 # match = "'skip function test_list_is_changed_once\\.<locals>\\.noted in file contextlib\\.py'', skipped a"
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.3,<2.15"
+# torch = ">=2.3,<2.7"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = "'skip function test_list_is_changed_once\\.<locals>\\.noted in file contextlib\\.py'"

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.6.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.15.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/132618"
@@ -20,6 +20,12 @@
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = 'aten\._local_scalar_dense\.default'
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.4"
+# outcome = "raise"
+# error = "torch._dynamo.exc.BackendCompilerFailed"
+# match = "'torch\\._C\\._SymNode' object has no attribute 'shape_env'"
 # ///
 """unbind of the new jagged tensor needs the lengths of its rows, which are symbols without a value in the trace. Correct: a
 graph break or eager's sum.

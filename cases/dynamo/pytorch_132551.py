@@ -1,0 +1,59 @@
+# /// script
+# requires-python = ">=3.10"
+# dependencies = ["torch==2.2.2", "numpy", "setuptools"]
+#
+# [tool.pt2bugs]
+# issue = "https://github.com/pytorch/pytorch/issues/132551"
+# title = "A missing attribute of an object raises no AttributeError in the trace"
+# component = "dynamo"
+# symptom = "graph-break"
+# kind = "missing-feature"
+# devices = ["cpu"]
+# backends = ["eager"]
+# demands = []
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.2"
+# blocked = true
+# outcome = "raise"
+# error = "torch._dynamo.exc.TorchRuntimeError"
+# match = '^\s*from user code:'
+# frame = 'torch/_dynamo/utils\.py:\d+ get_fake_value'
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.2,<2.7"
+# outcome = "raise"
+# error = "torch._dynamo.exc.Unsupported"
+# match = 'call_function BuiltinVariable\(mul\) \[TensorVariable\(\), GetAttrVariable\(UserDefinedObjectVar'
+# ///
+"""Dynamo made a graph break of an attribute that is not there, also where the function catches the error. Correct: one graph, with
+the branch of the except.
+Source: pytorch issue 132551.
+"""
+
+import torch
+
+
+class Settings:
+    def __init__(self) -> None:
+        self.scale = 1
+
+
+SETTINGS = Settings()
+
+
+def scaled(x: torch.Tensor) -> torch.Tensor:
+    try:
+        factor = SETTINGS.factor
+    except AttributeError:
+        factor = 3
+    return x * factor
+
+
+def test_except_branch(device: str, backend: str) -> None:
+    value = torch.compile(scaled, backend=backend, fullgraph=True)(torch.ones(1, device=device)).item()
+    assert value == 3.0, f"1 scaled by 3 is {value}"
+
+
+if __name__ == "__main__":
+    test_except_branch("cpu", "eager")
