@@ -304,6 +304,9 @@ def facts(answer: Mapping[str, Any]) -> Any:
 
 def models_table() -> Iterator[str]:
     rows = rows_of("models")
+    if not rows:
+        yield "None of them was moved yet."
+        return
     by_name: dict[str, list[Row]] = {}
     for row in rows:
         by_name.setdefault(row["name"].split()[0], []).append(row)
