@@ -22,7 +22,9 @@ def triage(folder: Path, capsys: pytest.CaptureFixture[str], program: str) -> tu
     path.write_text("import torch\n" + textwrap.dedent(program))
     (folder / "cases").mkdir()
     code = main(["triage", str(path), "--cases", str(folder / "cases"), "-o", str(folder / "out"), *OPTIONS])
-    return code, json.loads(capsys.readouterr().out)
+    shown = capsys.readouterr()
+    assert shown.out, f"exit code {code}, and no answer: {shown.err}"
+    return code, json.loads(shown.out)
 
 
 MISTAKES = {

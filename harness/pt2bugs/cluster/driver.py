@@ -23,7 +23,7 @@ from pt2bugs.cluster.connection import ClusterError, connected
 from pt2bugs.cluster.queue import GPU, MAX_LOSSES, CellQueues, ClusterWorker, OwedCell
 from pt2bugs.cluster.task import Answer, Batch, InstallOptions, Task, code_hash
 from pt2bugs.engine.environment import EnvironmentFacts
-from pt2bugs.errors import first_line
+from pt2bugs.errors import first_line, install_command
 from pt2bugs.results.folder import Results
 from pt2bugs.results.journal import Record, new_record
 from pt2bugs.run.measurement import new_run_id
@@ -145,7 +145,7 @@ class Cluster:
             why = f"it cannot say what it is: {message}"
             if isinstance(error, ImportError | AttributeError | TypeError):
                 why = f"it lacks what this pt2bugs needs there ({message}); "
-                why += f"pip install 'pt2bugs[run,cluster]=={__version__}'"
+                why += f"install there what is installed here, as by: {install_command('run,cluster')}"
             self.refuse(address, why)
             return
         try:
