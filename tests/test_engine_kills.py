@@ -212,3 +212,59 @@ def run_as(command: list[str], suite: Suite, env: dict[str, str]) -> None:
     assert set(outcomes.values()) == {"pass"}, outcomes
     assert suite.survivors() == []
     assert list(suite.temporary.iterdir()) == []
+
+
+_JUMPING = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <time.h>
+int clock_gettime(clockid_t clock, struct timespec *now) {
+    static int (*real)(clockid_t, struct timespec *);
+    static long reads;
+    if (!real) real = dlsym(RTLD_NEXT, "clock_gettime");
+    int status = real(clock, now);
+    if (clock == CLOCK_REALTIME) now->tv_sec += (++reads % 3 - 1) * 86400;
+    return status;
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="the clock is replaced by a library in C")
+def test_a_clock_that_jumps(suite: Suite) -> None:
+    """Each look at the time of day is a day off. Durations and timeouts are of another clock."""
+    (suite.folder / "jump.c").write_text(_JUMPING)
+    library = suite.folder / "jump.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, suite.folder / "jump.c", "-ldl"], check=True)
+    body = "import time\ndef test_a(): time.sleep(0.3)\ndef test_b(): time.sleep(60)\ndef test_c(): time.sleep(0.3)\n"
+    suite.case("clock", body, compiles=False, timeout=1)
+    done = suite.run("--jobs", "1", LD_PRELOAD=str(library))
+    assert done.outcomes() == {"clock::test_a": "pass", "clock::test_b": "timeout", "clock::test_c": "pass"}
+    assert all(0.2 < record["duration_s"] < 30 for record in done.records)
+    assert len({record["started"][:10] for record in done.records}) > 1, "the clock did jump"
+
+
+def test_line_breaks_in_every_path(tmp_path: Path) -> None:
+    folder = tmp_path / "line\nbreak"
+    folder.mkdir()
+    suite = Suite(folder)
+    suite.case("fine", "def test_a(): pass\ndef test_b(): assert False, __file__\n", compiles=False)
+    done = suite.run("--jobs", "1")
+    assert done.outcomes() == {"fine::test_a": "pass", "fine::test_b": "wrong"}
+    assert list(suite.temporary.iterdir()) == []
+
+
+@pytest.mark.skipif(not _can(["unshare", "--mount"]), reason="a mount of its own takes root")
+def test_no_shared_memory(suite: Suite) -> None:
+    suite.case("fine", "def test_a(): pass\n", compiles=False)
+    command = [
+        "unshare",
+        "--mount",
+        "sh",
+        "-c",
+        'mount -t tmpfs -o ro none /dev/shm; exec "$@"',
+        "sh",
+        *suite.command(),
+    ]
+    subprocess.run(command, cwd=suite.folder, env=suite.environ(), capture_output=True, check=True)
+    assert suite.records()[0]["outcome"] == "pass"
+    assert "unconfined" not in suite.records()[0]
