@@ -238,3 +238,17 @@ def test_an_environment_needs_no_folder_of_everybody(monkeypatch: pytest.MonkeyP
     needed = environment_folders({"PATH": path})
     assert str(tmp_path) in needed
     assert not {"/", "/tmp", str(Path.home()), "relative", ""} & set(needed)
+
+
+def test_a_filter_can_be_added_to_that_of_a_container() -> None:
+    program = """
+from pt2bugs.engine.linux import drop_privileges
+from pt2bugs.engine.restrictions import has_filters, restrict
+before = has_filters()
+drop_privileges()
+restrict()
+print(before, has_filters())
+"""
+    environ = {**os.environ, "PYTHONPATH": str(HARNESS)}
+    done = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=True)
+    assert done.stdout.split() in (["True", "True"], ["False", "False"])

@@ -42,7 +42,7 @@ class _Program(ctypes.Structure):
 
 def has_filters() -> bool:
     """Return whether this machine filters system calls, and its numbers are known here."""
-    return os.uname().machine in _MACHINES and _libc.prctl(_PR_GET_SECCOMP, 0, 0, 0, 0) == 0
+    return os.uname().machine in _MACHINES and _libc.prctl(_PR_GET_SECCOMP, 0, 0, 0, 0) >= 0
 
 
 def has_landlock() -> bool:
