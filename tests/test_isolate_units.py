@@ -273,3 +273,13 @@ def test_names_that_selected_units_lack(wheels: Wheels) -> None:
     changed = units(wheels)["changed"]
     assert wheels.lacking({changed: None}) == ["m.py: helper"]
     assert wheels.lacking(dict.fromkeys(wheels.with_needs([changed], ["m.py"]))) == []
+
+
+def test_what_defines_or_calls_a_function(tmp_path: Path) -> None:
+    old = "def low(row):\n    return row\n\n\ndef high(row):\n    return low(row)\n\n\ndef none(row):\n    return row\n"
+    new = old.replace("low(row)", "low(row, by)").replace("return row\n", "return row + 0\n")
+    for name, text in (("bad", old), ("good", new)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.py").write_text(text)
+    wheels = Wheels(tmp_path / "bad", tmp_path / "good")
+    assert [unit.qualname for unit in wheels.units("a.py") if wheels.calls(unit, "low")] == ["low", "high"]

@@ -144,6 +144,8 @@ _FRAME = re.compile(r'File "[^"]*/torch/([^"]+\.py)", line \d+, in (\w+)')
 """A line of a traceback in torch: the file, relative to its folder, and the function."""
 _COMPILE_ERROR = "CppCompileError"
 _QUOTED = re.compile(r"'([A-Za-z_]\w*)'|([A-Za-z_]\w*) does not exist|argument: '([A-Za-z_]\w*)'")
+_CALLED = re.compile(r"(?:(\w+)\.)?(\w+)\(\) (?:takes|missing|got an unexpected)")
+"""A call that does not fit the function: its class, if it is a method, and its name."""
 _Rank = tuple[bool, bool, float, Unit]
 """Sort key, the least first: whether the failure leaves the file unnamed, whether a trivial program executes it, too,
 how far it is from what the check is about, and the unit."""
@@ -638,13 +640,19 @@ class Isolator:
         return {unit.mirrored for unit in guilty}
 
     def _bringing(self, units: Iterable[Unit], wheels: Wheels) -> set[Unit]:
-        """Return the units whose text brings a name that the last failure says is missing."""
+        """Return the units that bring a name which the last failure says is missing, or a call that does not fit."""
         seen = self._last.seen
         if seen.outcome is Outcome.PASS or not _MISSING.search(f"{seen.error_type}: {seen.message}"):
             return set()
         words = {word for groups in _QUOTED.findall(seen.message) for word in groups if word}
         attribute = "has no attribute" in seen.message or "does not exist" in seen.message
-        return {unit for unit in units if any(wheels.brings(unit, word, attribute=attribute) for word in words)}
+        called = {owner if name == "__init__" else name for owner, name in _CALLED.findall(seen.message)}
+        return {
+            unit
+            for unit in units
+            if any(wheels.brings(unit, word, attribute=attribute) for word in words)
+            or any(wheels.calls(unit, name) for name in called)
+        }
 
     def _minimal(self, units: Sequence[Unit], trial: Callable[[tuple[Unit, ...]], Answer]) -> tuple[Unit, ...]:
         """Return the units of a green set that are needed; without what they refer to nothing is added any more."""

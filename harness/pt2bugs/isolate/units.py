@@ -532,13 +532,26 @@ class Wheels:
         pattern = re.compile(rf"{before}{re.escape(word)}\b")
         if unit.kind == "import":
             return bool(pattern.search(unit.qualname))
+        bad, good = self._texts(unit)
+        return bool(pattern.search(good)) and not pattern.search(bad)
+
+    def calls(self, unit: Unit, name: str) -> bool:
+        """Return whether the good text of a unit defines or calls what has a name.
+
+        Args:
+            unit: one of `units`.
+            name: of a function or a class.
+        """
+        return bool(re.search(rf"\b{re.escape(name)}\(", self._texts(unit)[1])) or name in unit.qualname.split(".")
+
+    def _texts(self, unit: Unit) -> tuple[str, str]:
+        """Return the bad and the good text of a unit; each is empty where it is not there."""
         pair = self.pair(unit.file)
         if pair is None:
-            return False
+            return "", ""
         old, new = pair.bad.by_key.get(unit.key), pair.good.by_key.get(unit.key)
         bad = "".join(pair.bad.lines[old.start - 1 : old.end - 1]) if old else ""
-        good = "".join(pair.good.lines[new.start - 1 : new.end - 1]) if new else ""
-        return bool(pattern.search(good)) and not pattern.search(bad)
+        return bad, "".join(pair.good.lines[new.start - 1 : new.end - 1]) if new else ""
 
     def mixed(self, selection: Selection) -> dict[str, str]:
         """Return the text of each file that a selection changes, by file.
