@@ -119,11 +119,10 @@ def test_two_interpreters_and_a_file_of_requirements(project: Project) -> None:
     for release in ("2.90.0", "2.91.0"):
         assert project.run("envs", "create", "--torch", release, "--index", project.index).returncode == 0
     environments = project.folder / "home" / "envs"
-    pythons = [
-        str(next(environments.glob(f"torch-{release}-*")) / "bin" / "python") for release in ("2.90.0", "2.91.0")
-    ]
+    pythons = [str(next(environments.glob(f"torch-{release}-*/bin/python"))) for release in ("2.90.0", "2.91.0")]
     status, stdout, stderr = run(project, "upgrade", "breaks.py", "--python-exe", *pythons, "--json")
     assert status == 1, stderr
+    assert stdout, stderr
     assert [run["torch"] for run in json.loads(stdout)["runs"]] == ["2.90.0", "2.91.0"]
     (project.folder / "requirements.txt").write_text("torch==2.90.0  # ours\nonly_old\n")
     (project.folder / "imports.py").write_text(f"import only_old\n{PROGRAM}")

@@ -146,8 +146,9 @@ def measure(options: Options, program: Program, chosen: Sequence[str | Path], in
     for number, (side, _, interpreter) in enumerate(pairs):
         if interpreter is None or not side.is_there:
             continue
-        older = pairs[number - 1][0].release if number else ""
-        newer = pairs[number + 1][0].release if number + 1 < len(pairs) else ""
+        # What could not be opened is named as the user wrote it, which need not be a release.
+        older = pairs[number - 1][0].release if number and pairs[number - 1][2] else ""
+        newer = pairs[number + 1][0].release if number + 1 < len(pairs) and pairs[number + 1][2] else ""
         asked = _asked_between(older, side.release, newer)
         if any(asked(isolation) for isolation in known.isolations):
             side.exposure = exposure_of(program, interpreter, known, interpreters, say, asked)
