@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.7.1", "numpy", "setuptools"]
+# dependencies = ["torch==2.9.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/144275"
@@ -18,10 +18,16 @@
 # match = "Unexpected type in sourceless builder <class 'types\\.UnionType'>"
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.4,<2.13"
+# torch = ">=2.4,<2.9"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = 'Unexpected type in sourceless builder types\.UnionType'
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.9,<2.13"
+# outcome = "raise"
+# error = "torch._dynamo.exc.Unsupported"
+# match = "Unexpected type in sourceless builder"
 # ///
 """Python 3.10 made `int | float` an object of types.UnionType, which Dynamo's isinstance did not take apart. Correct: the
 branch that eager takes.

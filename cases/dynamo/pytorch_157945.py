@@ -12,7 +12,7 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.6,<2.15"
+# torch = ">=2.6,<2.9"
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = "VariableTracker\\.__init__\\(\\) got an unexpected keyword argument 'dynamic_attributes'"

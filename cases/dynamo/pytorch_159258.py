@@ -41,7 +41,7 @@
 # match = 'partial tensor op: BuiltinVariable\(add\) \[TensorVariable\(\), UserDefinedClassVariable\(\)\] \{\}'
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.6,<2.15"
+# torch = ">=2.6,<2.9"
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = "cannot create weak reference to 'weakref\\.ProxyType' object"

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.7.1", "numpy", "setuptools"]
+# dependencies = ["torch==2.9.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/164247"
@@ -21,10 +21,16 @@
 # match = 'inspect\.signature with non-constant function'
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.7,<2.15"
+# torch = ">=2.7,<2.9"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = 'call_id with args \(NestedUserFunctionVariable\(\),\)'
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.9,<2.15"
+# outcome = "raise"
+# error = "torch._dynamo.exc.Unsupported"
+# match = 'id\(\) with unsupported args'
 # ///
 """create_block_mask looks the mask function up in a table by its id(), which Dynamo refuses for a function that is defined in
 the compiled one. Correct: one graph, whose attention is eager's.

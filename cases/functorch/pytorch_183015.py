@@ -1,0 +1,48 @@
+# /// script
+# requires-python = ">=3.10"
+# dependencies = ["torch==2.15.0", "numpy", "setuptools"]
+#
+# [tool.pt2bugs]
+# issue = "https://github.com/pytorch/pytorch/issues/183015"
+# same-fix = "pytorch_151196"
+# title = "vmap of a hessian does not compile"
+# component = "functorch"
+# symptom = "internal-error"
+# devices = ["cpu"]
+# backends = ["aot_eager"]
+# demands = []
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.15"
+# outcome = "raise"
+# error = "torch._dynamo.exc.TorchRuntimeError"
+# match = "Dynamo failed to run FX node with fake tensors: call_function <function _autograd_grad at"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.15"
+# outcome = "raise"
+# error = "RuntimeError"
+# match = 'InferenceMode::is_enabled\(\) && primal\.is_inference\(\) && tangent\.is_inference\(\) INTERNAL AS'
+# ///
+"""hessian is jacfwd of jacrev: the fake tensors of the inner gradient are wrapped for vmap and for forward mode, and are taken
+apart in the wrong order. Correct: eager's second derivatives.
+Source: pytorch issue 183015.
+"""
+
+import torch
+
+
+def energy(x: torch.Tensor) -> torch.Tensor:
+    return (x * x * x).sum()
+
+
+def test_second_derivatives(device: str, backend: str) -> None:
+    hessians = torch.func.vmap(torch.func.hessian(energy))
+    x = torch.tensor([[1.0, 2.0]], device=device)
+    torch.compile(lambda x: x + 1, backend=backend)(x)
+    values = torch.compile(hessians, backend=backend)(x).tolist()
+    assert values == [[[6.0, 0.0], [0.0, 12.0]]], f"second derivatives of x ** 3 at 1 and 2 are {values}"
+
+
+if __name__ == "__main__":
+    test_second_derivatives("cpu", "aot_eager")
