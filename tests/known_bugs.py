@@ -128,7 +128,7 @@ def _write_journal(results: Path, path: Path, given: dict[str, Any]) -> None:
             first, *others = given["frames"] or [""]
             seen = Observation(
                 Outcome(given["bug"]["outcome"]), given["bug"].get("error", ""), given["message"], first, others,
-                given.get("signal", ""), output_tail=given.get("output", ""),
+                signal=given.get("signal", ""), output_tail=given.get("output", ""),
             )  # fmt: skip
         facts = EnvironmentFacts(torch=f"{release}+cpu", python="3.11.7")
         verdict = judge(case, "test_it", where, seen).verdict

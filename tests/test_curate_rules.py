@@ -331,7 +331,7 @@ def test_a_limitation_of_the_release_is_no_fault_of_the_oracle(
 
 
 def test_a_program_that_disagrees_with_itself(tmp_path: Path, prober: Prober) -> None:
-    odd = "    import time\n    assert time.monotonic_ns() % 2\n"
+    odd = "    import os\n    raise type('E' + os.urandom(8).hex(), (Exception,), {})\n"
     program = RIGHT.replace("    x = torch", f"{odd}    x = torch")
     assert runs(write(tmp_path, program), prober)["repeats"] is False
 

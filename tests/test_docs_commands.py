@@ -57,6 +57,8 @@ FILES = {
     "2.13.0": {"lowering.py": new(CLAMP)},
 }
 """The sources of two releases differ: what `isolate` finds, and `hotfix` makes a patch of."""
+ROWS = ("pytorch_154036", "pytorch_183771")
+"""Cases that are there for the commands that ask what fixed them."""
 ROW = {"torch": "<2.13", "outcome": "wrong", "error": "AssertionError", "match": "row -3 gives loaded"}
 CHECK = '''
 """A compiled function doubles its input.
@@ -128,11 +130,6 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         made.case("elsewhere/my_cases", "mine_1", "doubled")
         for name in ("script.py", "repro.py"):
             (folder / name).write_text(SCRIPT)
-        for name in ("pytorch_154036", "pytorch_183771"):
-            path = folder / "cases" / "dynamo" / f"{name}.py"
-            path.write_text(
-                case_text(ROW_CHECK, bugs=[ROW], issue=f"https://github.com/pytorch/pytorch/issues/{name[8:]}")
-            )
         (folder / "accepted.toml").write_text("[[accepted]]\ncase = 'pytorch_1'\noutcome = 'wrong'\n")
         yield made
 
@@ -166,7 +163,8 @@ def shell_lines() -> list[str]:
     """The lines of the documents in which another command than pt2bugs comes first."""
     blocks = (block for page in PAGES for block in re.findall(r"```sh\n(.*?)```", page.read_text("utf-8"), re.DOTALL))
     lines = (line for block in blocks for line in block.splitlines())
-    return list(dict.fromkeys(line for line in lines if re.match(r"pytest |python train\.py", line)))
+    measuring = (line for line in lines if not any(word in line for word in PARSED))
+    return list(dict.fromkeys(line for line in measuring if re.match(r"pytest |python train\.py", line)))
 
 
 @pytest.mark.parametrize("line", shell_lines())
@@ -195,7 +193,7 @@ def globbed(word: str) -> list[str]:
 
 def prepare(world: World, arguments: list[str]) -> None:
     """The case that a command makes is not there before; the one that it is about is."""
-    for pattern in ("pytorch_123456.py", "pytorch_16364?.py", "pytorch_172073.py"):
+    for pattern in ("pytorch_123456.py", "pytorch_16364?.py", "pytorch_172073.py", *(f"{name}.py" for name in ROWS)):
         for path in world.folder.rglob(pattern):
             path.unlink()
     if arguments[:1] == ["new"]:
@@ -217,7 +215,11 @@ def prepare_rows(world: World, arguments: list[str]) -> None:
     (world.folder / "train.py").write_text(calls if verb == "isolate" else PROGRAM)
     shutil.rmtree(world.folder / "work", ignore_errors=True)
     if verb in ("isolate", "hotfix", "repair"):
-        releases = ["--torch", "2.12.1", "--torch", "2.13.0"]
-        assert main(["run", "pytorch_154036", "pytorch_183771", *releases]) == 0
+        for name in ROWS:
+            path = world.folder / "cases" / "dynamo" / f"{name}.py"
+            path.write_text(
+                case_text(ROW_CHECK, bugs=[ROW], issue=f"https://github.com/pytorch/pytorch/issues/{name[8:]}")
+            )
+        assert main(["run", *ROWS, "--torch", "2.12.1", "--torch", "2.13.0"]) == 0
     if verb in ("hotfix", "repair"):
         assert main(["isolate", "pytorch_183771"]) == 0
