@@ -15,7 +15,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from measure import row, start
@@ -105,9 +105,7 @@ def measure(folder: Path, count: int) -> None:
 
     turns = [(bare_fork(), cell(confined), cell(unconfined)) for _ in range(count + 5)][5:]
     bare, inside, outside = (statistics.median(column) for column in zip(*turns, strict=True))
-    # Of neighbours: the machine's own ups and downs last longer than a turn.
-    ratio = statistics.median(cell_s / bare_s for bare_s, cell_s, _ in turns)
-    more = statistics.median(cell_s - bare_s for bare_s, cell_s, _ in turns)
+    ratio, more = against((cell_s, bare_s) for bare_s, cell_s, _ in turns)
     row(
         f"overhead of a cell, median of {count}",
         f"{1000 * inside:.1f} ms, {signed(more)}",
@@ -115,8 +113,7 @@ def measure(folder: Path, count: int) -> None:
         f"1 / {ratio:.2f}",
         "1 / 1.3",
     )
-    ratio = statistics.median(inside_s / outside_s for _, inside_s, outside_s in turns)
-    more = statistics.median(inside_s - outside_s for _, inside_s, outside_s in turns)
+    ratio, more = against((inside_s, outside_s) for _, inside_s, outside_s in turns)
     row(
         f"a cell in the sandbox, median of {count}",
         f"{1000 * inside:.1f} ms, {signed(more)}",
@@ -127,6 +124,15 @@ def measure(folder: Path, count: int) -> None:
     others = f"fork, exit, wait: {pages(bare_fork, count)}"
     inside_pages = pages(lambda: cell(confined), count)
     row("pages that the cell and the supervisor write to, of 4 KiB", inside_pages, others, "", "")
+
+
+def against(pairs: Iterable[tuple[float, float]]) -> tuple[float, float]:
+    """Return the medians of the ratios and of the differences of pairs of seconds.
+
+    Of neighbours: the machine's own ups and downs last longer than a turn.
+    """
+    ratios, differences = zip(*((ours / theirs, ours - theirs) for ours, theirs in pairs), strict=True)
+    return statistics.median(ratios), statistics.median(differences)
 
 
 def signed(seconds: float) -> str:

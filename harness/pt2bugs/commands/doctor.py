@@ -12,7 +12,7 @@ from pt2bugs.commands.console import fit, print_json, warn
 from pt2bugs.commands.options import option
 from pt2bugs.envs.machine import Finding, findings
 from pt2bugs.errors import Pt2bugsError, first_line
-from pt2bugs.results.folder import open_results
+from pt2bugs.results.folder import open_all_results
 
 EXAMPLES = (("pt2bugs doctor", "compiler, namespaces, uv, Pythons, disk, GPU, variables: each with its remedy"),)
 
@@ -40,11 +40,10 @@ def query() -> list[Finding]:
 
 def results_finding() -> Finding:
     """Return whether every journal can be read as it is, and every line belongs to a case that is there."""
-    results = open_results(None)
+    results = open_all_results(None)
     problems: list[str] = []
     try:
-        everything = open_results(results.folder, results.backend_folders())
-        orphans = sorted(everything.load(load_cases(corpus_roots([])), problems.append).orphans)
+        orphans = sorted(results.load(load_cases(corpus_roots([])), problems.append).orphans)
     except Pt2bugsError as error:
         return Finding("results", False, first_line(error), "fix what it names")
     for problem in problems:

@@ -128,7 +128,7 @@ def render_list(options: Options, tasks: Sequence[Task]) -> int:
         print_json([task.as_dict() for task in tasks])
         return OK
     print_table([_row(task) for task in tasks])
-    say(f"{number_of(len(tasks), 'task')}")
+    say(number_of(len(tasks), "task"))
     return OK
 
 

@@ -12,7 +12,7 @@ from pt2bugs.commands import OK
 from pt2bugs.commands.console import print_json, say, warn
 from pt2bugs.commands.options import CorpusOptions, ResultsOptions, option
 from pt2bugs.commands.selection import load_corpus
-from pt2bugs.results.folder import open_results
+from pt2bugs.results.folder import open_all_results
 from pt2bugs.results.thinning import Thinned, thin
 
 EXAMPLES = (
@@ -59,8 +59,7 @@ def query(options: Options) -> Thinned:
         JournalError: a journal cannot be read or written.
     """
     corpus = load_corpus(corpus_roots(options.cases))
-    results = open_results(options.results)
-    results = open_results(results.folder, results.backend_folders())
+    results = open_all_results(options.results)
     before = current_day() - timedelta(days=options.older_than)
     done = thin(results.folder, results.load(corpus, warn), before, lambda _: None, dry_run=options.dry_run)
     if done.lines and not options.dry_run:

@@ -9,7 +9,7 @@ _GIVE_TRUTH = frozenset({"allclose", "bool", "callable", "equal", "hasattr", "is
 """Functions and methods that give a Python bool, besides those that begin with ``is_``."""
 _PLAIN_CALLS = frozenset({"dim", "element_size", "item", "len", "ndimension", "numel", "size", "stride"})
 _PLAIN_ATTRIBUTES = frozenset({"device", "dtype", "layout", "ndim", "shape"})
-"""Methods that give a Python value of a tensor: comparing two of them gives a bool, not a tensor."""
+"""Calls and attributes that give a Python value of a tensor: comparing two of them gives a bool, not a tensor."""
 
 
 def gives_nothing(function: ast.FunctionDef) -> bool:

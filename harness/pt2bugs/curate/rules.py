@@ -401,7 +401,7 @@ def check_compiles(case: Case, records: Sequence[Record]) -> Finding:
         return Finding("compiles", True, "the compiler raises before it captures a graph")
     if not graphs and all(record["outcome"] in (Outcome.CRASH, Outcome.TIMEOUT, Outcome.OOM) for record in records):
         return Finding("compiles", None, "not counted: every cell died")
-    return Finding("compiles", graphs > 0, f"{number_of(graphs, 'graph')}" if graphs else "no graph was ever captured")
+    return Finding("compiles", graphs > 0, number_of(graphs, "graph") if graphs else "no graph was ever captured")
 
 
 def check_duration(case: Case, records: Sequence[Record]) -> Finding:

@@ -37,10 +37,6 @@ def body_of(kind: str) -> Callable[[Any, ReportPipe], None]:
     return function
 
 
-HANDLED = frozenset({signal.SIGALRM, signal.SIGSEGV, signal.SIGFPE, signal.SIGABRT, signal.SIGBUS, signal.SIGILL})
-"""Signals for which a cell inherits a handler: that of the soft timeout, and those of `faulthandler`."""
-
-
 def prepare_cells() -> None:
     """Set in this process what every cell forked from it is to have: what is inherited costs a cell nothing."""
     # Whatever imports have changed; a child has to set back only what the zygote itself needs otherwise.
@@ -75,11 +71,10 @@ def become_cell(
     Raises:
         OSError: the folder is not there, or full.
     """
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, HANDLED)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
     may_be_traced(True)
     if not namespace:
         die_with_parent()
-    signal.pthread_sigmask(signal.SIG_SETMASK, [])
     os.setsid()
     try:  # noqa: SIM105
         # Should memory run out, the system takes the cell, and not a process with results.

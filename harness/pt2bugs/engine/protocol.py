@@ -29,7 +29,7 @@ EXIT_S = 10.0
 MAX_PROCESSES = 512
 MAX_FILE_MIB = 1024
 MAX_OUTPUT_MIB = 64
-"""Characters of a cell's printed text; beyond that only its end is kept."""
+"""MiB of a cell's printed text; beyond that only its end is kept."""
 _FRAME_LIMIT = 4 * 1024 * 1024
 _CHUNK, _MAX_CHUNKS = 1 << 16, 64
 

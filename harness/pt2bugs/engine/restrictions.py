@@ -42,20 +42,23 @@ class _Program(ctypes.Structure):
 
 def has_filters() -> bool:
     """Return whether this machine filters system calls, and its numbers are known here."""
-    return os.uname().machine in _MACHINES and _libc.prctl(_PR_GET_SECCOMP, 0, 0, 0, 0) >= 0
+    return bool(_INSTRUCTIONS) and _libc.prctl(_PR_GET_SECCOMP, 0, 0, 0, 0) >= 0
 
 
 def has_landlock() -> bool:
     """Return whether this machine has Landlock."""
-    return int(_libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION)) > 0
+    return _landlock_version() > 0
+
+
+def _landlock_version() -> int:
+    return int(_libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION))
 
 
 def restrict() -> None:
     """Take them on, as far as the machine has them. The process must have given up its privileges already."""
     _refuse_mounts()
-    if os.uname().machine in _MACHINES:
-        instructions = _filter_of(*_MACHINES[os.uname().machine])
-        program = _Program(len(instructions) // 8, instructions)
+    if _INSTRUCTIONS:
+        program = _Program(len(_INSTRUCTIONS) // 8, _INSTRUCTIONS)
         _libc.prctl(_PR_SET_SECCOMP, _FILTER, ctypes.byref(program), 0, 0)
 
 
@@ -82,12 +85,16 @@ def _filter_of(architecture: int, keys: tuple[int, ...], socket: int) -> bytes:
     return b"".join(struct.pack("=HBBI", *step) for step in steps)
 
 
+_INSTRUCTIONS = _filter_of(*_MACHINES[os.uname().machine]) if os.uname().machine in _MACHINES else b""
+"""The filter of this machine, made before any cell; empty where its numbers are not known here."""
+
+
 def _refuse_mounts() -> None:
     """Enter a domain of Landlock that may do with the files that it sees what their permissions allow.
 
     In any domain a process mounts nothing, and traces no process outside of it.
     """
-    version = int(_libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION))
+    version = _landlock_version()
     if version < 2:
         # The first version cannot allow what moves a file to another folder.
         return

@@ -20,7 +20,7 @@ from typing import Any
 from pt2bugs.case.observation import OUTPUT_LIMIT
 from pt2bugs.engine import linux
 from pt2bugs.engine.check import compile_file
-from pt2bugs.engine.child import HANDLED, become_cell, body_of, execute_fresh, exit_child
+from pt2bugs.engine.child import become_cell, body_of, execute_fresh, exit_child
 from pt2bugs.engine.folders import CellFolder
 from pt2bugs.engine.linux import Descendants, ProcessState
 from pt2bugs.engine.messages import Hello, ToSupervisor
@@ -78,9 +78,6 @@ class Supervisor:
 
     def serve(self) -> None:
         """Answer requests until the client is gone."""
-        # The handlers are for cells. A cell may send such signals here: together they overflow the stack of their
-        # handlers, for which the system ends this process.
-        signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
         self._folder.renew()
         unconfined = self._sandbox.unconfined if self._sandbox else unconfined_without_namespaces()
         send(self._control, Hello(namespace=self._descendants.namespace, unconfined=unconfined))

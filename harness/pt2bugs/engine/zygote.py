@@ -121,7 +121,8 @@ def _become_supervisor(
     status = 72
     try:
         linux.die_with_parent()
-        # A cell may send them to its parent, which would run the handlers that are there for the cells.
+        # The handlers are for cells, and a cell may send such signals to its parent. Together they overflow the stack
+        # of their handlers, for which the system ends the process.
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         if namespace:
             descendants = Descendants(namespace=True, own_proc=linux.mount_own_proc())

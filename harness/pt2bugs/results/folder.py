@@ -41,6 +41,16 @@ def open_results(named: Path | None, backends: Sequence[str] = (), copy: Path | 
     return Results(named or results_folder(), backends, copy)
 
 
+def open_all_results(named: Path | None) -> Results:
+    """Return the results folder as `open_results`, with the own cells of every backend that has a folder there.
+
+    Args:
+        named: by the user.
+    """
+    results = open_results(named)
+    return open_results(results.folder, results.backend_folders())
+
+
 def backend_folder(name: str) -> str:
     """Return the name of a backend as that of a folder.
 

@@ -118,7 +118,7 @@ class _Triaging:
                     if reproduction.result.breaks or reproduction.result.recompiles:
                         settings.log("graph breaks and recompilations")
                         result.compilation = compilation_of(runner, program, reproduction.result)
-                    write(program, program.source, result, settings.folder)
+                    write(program, program.source, result, settings.folder, runner.cpu_s)
         return result
 
     def _runner(self, release: str) -> ProgramRunner:
@@ -306,7 +306,7 @@ class _Examination:
         write(self.program, source, self.result, self.settings.folder, self.runner.cpu_s)
 
 
-def write(program: Program, source: str, result: Triage, folder: Path, cpu_s: float = 0.0) -> None:
+def write(program: Program, source: str, result: Triage, folder: Path, cpu_s: float) -> None:
     """Write the report as it is now.
 
     Args:

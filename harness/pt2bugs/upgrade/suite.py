@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pt2bugs.case.failure import Level
 from pt2bugs.case.observation import Observation
-from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.case.vocabulary import Outcome, number_of
 from pt2bugs.engine.client import EngineError
 from pt2bugs.envs.environment import EnvironmentFailure, Key, choose_python
 from pt2bugs.envs.packages import package_word, read_requirements
@@ -387,5 +387,4 @@ def lines(answer: Answer) -> Iterator[str]:
 
 
 def _tests(names: Iterable[str]) -> str:
-    count = len(set(names))
-    return f"{count} test{'' if count == 1 else 's'}"
+    return number_of(len(set(names)), "test")

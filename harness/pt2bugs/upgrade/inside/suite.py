@@ -17,7 +17,7 @@ from pt2bugs.engine.observe import observe_exception, render, type_name
 from pt2bugs.upgrade.inside.recording import Record
 
 FUNCTION = "pt2bugs.upgrade.inside.suite:run"
-"""What a request of kind ``call`` names."""
+"""The function that a request of kind ``call`` names."""
 ALWAYS = ("-p", "no:cacheprovider", "-p", "no:pt2bugs", "--continue-on-collection-errors", "--maxfail=0")
 """Behind the user's own arguments: nothing is written beside the tests, and all of them run."""
 
