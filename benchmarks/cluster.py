@@ -69,7 +69,7 @@ class Matrix:
             "CLUSTER_MARK": self.mark,
         }
         where = ["--cluster", cluster] if cluster else ["--jobs", "2"]
-        self.command = [sys.executable, "-m", "pt2bugs.cli", "run", "--torch", "all", "--index", index, *where]
+        self.command = [sys.executable, "-m", "pt2bugs", "run", "--torch", "all", "--index", index, *where]
         (folder / "cases").mkdir()
         for number in range(cases):
             name = ("fine", "half", "dead")[number % 3]
@@ -115,7 +115,7 @@ class Matrix:
 
 
 def _kind(pid: int, command: bytes) -> str:
-    if b"pt2bugs.cli\0run" in command:
+    if b"pt2bugs\0run" in command:
         return "driver"
     if b"spawn_main" in command:
         return "worker"
@@ -208,7 +208,7 @@ IDENTITY = ("outcome", "verdict", "error_type", "signal")
 def release(torch: str) -> None:
     """A release of the real torch by two workers, against what is committed of it: cell by cell."""
     with tempfile.TemporaryDirectory(prefix="pt2bugs-benchmark-") as name:
-        command = [sys.executable, "-m", "pt2bugs.cli", "run", "--torch", torch, "--cluster", "local:2"]
+        command = [sys.executable, "-m", "pt2bugs", "run", "--torch", torch, "--cluster", "local:2"]
         cost = run([*command, "--results", name], accept=(0, 1), env={"PYTHONPATH": str(ROOT / "harness")})
         ours, committed = (_cells(folder, torch) for folder in (Path(name), ROOT / "results"))
     both = [key for key in ours if key in committed]

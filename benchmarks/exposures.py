@@ -164,7 +164,7 @@ def move(path: Path, number: int) -> Row:
     """Move a program over the releases; the first time also run it by hand, twice on each release."""
     requirements = PROGRAMS / "models" / "requirements.txt"
     releases = ("--from", MOVE[0], *(word for release in MOVE[1:] for word in ("--to", release)))
-    command = [sys.executable, "-m", "pt2bugs.cli", "upgrade", str(path), *releases, "--json"]
+    command = [sys.executable, "-m", "pt2bugs", "upgrade", str(path), *releases, "--json"]
     began = time.monotonic()
     done = subprocess.run(
         [*command, "--requirements", str(requirements)], capture_output=True, text=True, check=False, cwd=ROOT

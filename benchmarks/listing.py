@@ -39,7 +39,7 @@ print(sum(name.partition(".")[0] == "torch" for name in sys.modules))
 
 def main() -> None:
     options = start(__doc__, ("--cases", int, 5_000, "cases of the generated corpus"), ("--repeat", int, 5, "runs"))
-    listing = [sys.executable, "-m", "pt2bugs.cli", "list"]
+    listing = [sys.executable, "-m", "pt2bugs", "list"]
     torch = best(run([sys.executable, "-c", "import torch"]) for _ in range(2))
     corpus = sum(1 for _ in find_case_files([ROOT / "cases"]))
     cost = best(run(listing) for _ in range(options.repeat))

@@ -235,7 +235,7 @@ def text_of(unit: Unit, bad: Path, good: Path) -> Texts:
 def torch_of(release: str) -> Path:
     """The torch folder of a release's environment, which is made if it is not there."""
     done = subprocess.run(
-        [sys.executable, "-m", "pt2bugs.cli", "envs", "create", "--torch", release],
+        [sys.executable, "-m", "pt2bugs", "envs", "create", "--torch", release],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     return next(Path(done.stdout.split()[-1]).glob("lib/python*/site-packages/torch"))
@@ -247,9 +247,7 @@ def score(task: Task, folder: Path, texts: Texts, bad: Path, results: Path) -> d
         (folder / "torch" / file).write_text(text, encoding="utf-8")
     began = time.monotonic()
     command = ["repair", "score", task.id, str(folder), "--json", "--results", str(results)]
-    done = subprocess.run(
-        [sys.executable, "-m", "pt2bugs.cli", *command], stdout=subprocess.PIPE, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-m", "pt2bugs", *command], stdout=subprocess.PIPE, text=True, check=False)
     for file in texts:
         path = folder / "torch" / file
         if (bad / file).exists():
@@ -276,7 +274,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory(dir=bad.parents[5]) as temporary:
             folder = Path(temporary) / "work"
             command = ["repair", "start", task.id, str(folder), "--results", str(options.results)]
-            subprocess.run([sys.executable, "-m", "pt2bugs.cli", *command], check=True)
+            subprocess.run([sys.executable, "-m", "pt2bugs", *command], check=True)
             for name in options.patch or PATCHES:
                 texts = PATCHES[name](task, bad, good)
                 print(json.dumps({"patch": name, **score(task, folder, texts, bad, options.results)}), flush=True)

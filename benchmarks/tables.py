@@ -44,8 +44,7 @@ def main() -> None:
             where = ("--cases", str(corpus), "--results", str(results))
             # In turn: a machine that others use is not equally fast all the time.
             pairs = [
-                (run(parse), run([sys.executable, "-m", "pt2bugs.cli", *command, *where]))
-                for _ in range(options.repeat)
+                (run(parse), run([sys.executable, "-m", "pt2bugs", *command, *where])) for _ in range(options.repeat)
             ]
             alone, cost = (min(costs, key=lambda cost: cost.cpu_s) for costs in zip(*pairs, strict=True))
             row(

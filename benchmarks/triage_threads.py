@@ -72,7 +72,7 @@ def rights_of(row: Row, truth: Row) -> dict[str, bool]:
 
 def measure(options: argparse.Namespace) -> None:
     """Append one line for each program, as soon as it is there."""
-    command = [sys.executable, "-m", "pt2bugs.cli", "triage", str(FOLDER), "--json", "--skip", "artifacts"]
+    command = [sys.executable, "-m", "pt2bugs", "triage", str(FOLDER), "--json", "--skip", "artifacts"]
     command += ["--python-exe", str(options.python_exe), "--minutes", str(options.minutes), "-o", str(options.folder)]
     began = time.monotonic()
     with (

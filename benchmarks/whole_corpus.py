@@ -92,7 +92,7 @@ def forked(cases: list[Case], folder: Path) -> Cost:
 
 def suite(cases: list[Case], folder: Path, jobs: int) -> Cost:
     """`pt2bugs run` on the torch installed here."""
-    command = [sys.executable, "-m", "pt2bugs.cli", "run", *(case.id for case in cases)]
+    command = [sys.executable, "-m", "pt2bugs", "run", *(case.id for case in cases)]
     return run([*command, "--results", str(folder / f"results-{jobs}"), "--jobs", str(jobs)], (0, 1))
 
 

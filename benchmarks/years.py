@@ -53,7 +53,7 @@ def main() -> None:
             log(shown)
             where = ("--cases", str(corpus), "--results", str(results))
             # 1: a comparison in which something is broken, a backend with failures of its own.
-            cost = run([sys.executable, "-m", "pt2bugs.cli", *command, *where], accept=(0, 1))
+            cost = run([sys.executable, "-m", "pt2bugs", *command, *where], accept=(0, 1))
             row(
                 f"`{shown}`",
                 f"{cost.cpu_s:.1f} s of processor, {cost.peak_mib:.0f} MiB",

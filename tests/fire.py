@@ -69,7 +69,7 @@ class Target:
             "MATRIX_MARK": self.mark,
         }
         self.temporary.mkdir(parents=True)
-        self.command = [sys.executable, "-m", "pt2bugs.cli", *arguments]
+        self.command = [sys.executable, "-m", "pt2bugs", *arguments]
 
     def start(self) -> subprocess.Popen[str]:
         return subprocess.Popen(

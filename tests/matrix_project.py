@@ -58,7 +58,7 @@ class Project:
         return path
 
     def command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "pt2bugs.cli", *arguments]
+        return [sys.executable, "-m", "pt2bugs", *arguments]
 
     def run(self, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

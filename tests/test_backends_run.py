@@ -88,7 +88,7 @@ class Vendor:
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "pt2bugs.cli", *arguments],
+            [sys.executable, "-m", "pt2bugs", *arguments],
             cwd=self.folder, env=self.environ, capture_output=True, text=True, check=False, timeout=240,
         )  # fmt: skip
 

@@ -53,7 +53,7 @@ class Job:
         tools = self.folder.parent / "bin"
         tools.mkdir(exist_ok=True)
         command = tools / "pt2bugs"
-        command.write_text(f'#!/bin/sh\nexec {sys.executable} -m pt2bugs.cli "$@"\n')
+        command.write_text(f'#!/bin/sh\nexec {sys.executable} -m pt2bugs "$@"\n')
         command.chmod(0o755)
         files = {name: str(self.folder.parent / f"{self.folder.name}-{name}") for name in ("output", "summary")}
         given = {

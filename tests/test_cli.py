@@ -207,7 +207,7 @@ def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]
 
 
 def test_a_reader_that_stops_early(corpus: Path) -> None:
-    command = f"{sys.executable} -m pt2bugs.cli list | true"
+    command = f"{sys.executable} -m pt2bugs list | true"
     environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, env=environ)
     assert "Traceback" not in done.stderr
@@ -339,13 +339,13 @@ def test_completion_of_fish(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
 def test_completion(shell: str, corpus: Path, tmp_path: Path) -> None:
     environ = {**os.environ, "PYTHONPATH": str(Path(pt2bugs.__file__).parent.parent)}
-    command = [sys.executable, "-m", "pt2bugs.cli", "--print-completion", shell]
+    command = [sys.executable, "-m", "pt2bugs", "--print-completion", shell]
     script = subprocess.run(command, capture_output=True, text=True, check=True, env=environ).stdout
     assert "compare" in script
     assert "--torch-backend" in script
     assert "_pt2bugs_compare_pos_0_COMPGEN=_pt2bugs_releases" in script or shell == "zsh"
     if shell == "bash":
-        (tmp_path / "pt2bugs").write_text(f'#!/bin/sh\nexec {sys.executable} -m pt2bugs.cli "$@"\n')
+        (tmp_path / "pt2bugs").write_text(f'#!/bin/sh\nexec {sys.executable} -m pt2bugs "$@"\n')
         (tmp_path / "pt2bugs").chmod(0o755)
         (tmp_path / "traceback.txt").touch()
         asked = {
@@ -404,7 +404,7 @@ def test_reading_results_takes_neither_torch_nor_uv(arguments: str, tmp_path: Pa
 def test_a_clone_is_found_from_elsewhere(tmp_path: Path) -> None:
     """An editable install, used where neither `cases` nor `results` are, answers from its clone."""
     for arguments in ("list pytorch_163640", "matrix pytorch_163640", "compare 2.9.1 2.13 --offline pytorch_163640"):
-        command = [sys.executable, "-m", "pt2bugs.cli", *arguments.split()]
+        command = [sys.executable, "-m", "pt2bugs", *arguments.split()]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         assert "pytorch_163640" in done.stdout
@@ -486,3 +486,22 @@ def test_no_argument_steers_the_terminal(character: str, capsys: pytest.CaptureF
     error = capsys.readouterr().err
     assert character not in error
     assert character.encode("unicode_escape").decode() in error
+
+
+def test_ctrl_c_while_modules_are_imported(tmp_path: Path) -> None:
+    program = """
+        import importlib.abc, os, signal, sys
+
+        class Interrupted(importlib.abc.MetaPathFinder):
+            def find_spec(self, name, path, target=None):
+                if name == "pt2bugs.commands.options":
+                    os.kill(os.getpid(), signal.SIGINT)
+
+        sys.meta_path.insert(0, Interrupted())
+        from pt2bugs.__main__ import main
+        sys.exit(main())
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "pt2bugs: stopped\n")

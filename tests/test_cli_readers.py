@@ -49,7 +49,7 @@ def environ(unbuffered: str) -> dict[str, str]:
 @pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
 @pytest.mark.parametrize("arguments", ["--help", "--version", "list", "list --help", "export --format json", "matrix"])
 def test_a_reader_that_has_left_is_no_error(folder: Path, without_reader: int, arguments: str, unbuffered: str) -> None:
-    command = [sys.executable, "-m", "pt2bugs.cli", *arguments.split()]
+    command = [sys.executable, "-m", "pt2bugs", *arguments.split()]
     done = subprocess.run(
         command, cwd=folder, env=environ(unbuffered), stdout=without_reader, stderr=subprocess.PIPE, text=True,
         check=False,
@@ -75,7 +75,7 @@ def test_a_broken_pipe_that_is_not_the_output_shows(folder: Path, out: int) -> N
 
 def test_a_reader_that_has_left_changes_no_exit_code(folder: Path, without_reader: int) -> None:
     write_journal(folder, write_case(folder, "pytorch_2"), {"2.9.1": ".", "2.10.0": "B"})
-    command = [sys.executable, "-m", "pt2bugs.cli", "compare", "2.9.1", "2.10.0", "--offline"]
+    command = [sys.executable, "-m", "pt2bugs", "compare", "2.9.1", "2.10.0", "--offline"]
     for unbuffered in ("", "1"):
         done = subprocess.run(
             command, cwd=folder, env=environ(unbuffered), stdout=without_reader, stderr=subprocess.PIPE, check=False

@@ -374,7 +374,7 @@ def test_ctrl_c(project: Project, home: Path) -> None:
     import psutil  # type: ignore[import-untyped]
 
     cells = project.cells("fine", "more", seconds=0.4)
-    command = [sys.executable, "-m", "pt2bugs.cli", "run", "--torch", "2.5.0", "--index", project.index]
+    command = [sys.executable, "-m", "pt2bugs", "run", "--torch", "2.5.0", "--index", project.index]
     process = subprocess.Popen(
         [*command, "--cluster", "local:1"],
         cwd=project.folder,
@@ -498,7 +498,7 @@ def test_ctrl_c_while_workers_start(project: Project, home: Path, seconds: float
     import psutil
 
     project.cells("fine")
-    command = [sys.executable, "-m", "pt2bugs.cli", "run", "--torch", "2.5.0", "--index", project.index]
+    command = [sys.executable, "-m", "pt2bugs", "run", "--torch", "2.5.0", "--index", project.index]
     process = subprocess.Popen(
         [*command, "--cluster", "local:4"],
         cwd=project.folder,

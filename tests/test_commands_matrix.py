@@ -41,7 +41,7 @@ def in_terminal(*arguments: str, columns: int, **env: str) -> list[str]:
     ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     environ = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES", "NO_COLOR")}
     environ |= {"TERM": "xterm-256color", "PYTHONPATH": str(Path(__file__).parent.parent), **env}
-    command = [sys.executable, "-m", "pt2bugs.cli", *arguments]
+    command = [sys.executable, "-m", "pt2bugs", *arguments]
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=subprocess.PIPE, env=environ) as process:
         os.close(theirs)
         text = b""
@@ -174,7 +174,7 @@ def test_as_json_by_release_and_verdict(project: Path, capsys: pytest.CaptureFix
 
 def test_colour_where_it_is_forced(project: Path) -> None:
     environ = {**os.environ, "FORCE_COLOR": "1", "PYTHONPATH": str(Path(pt2bugs.__file__).parent.parent)}
-    command = [sys.executable, "-m", "pt2bugs.cli", "matrix"]
+    command = [sys.executable, "-m", "pt2bugs", "matrix"]
     done = subprocess.run(command, env=environ, capture_output=True, text=True, check=True)
     assert "\x1b[31m" in done.stdout
 

@@ -308,7 +308,7 @@ def test_fix_mends_what_is_mechanical(folder: Path, capsys: pytest.CaptureFixtur
 def watching(folder: Path) -> Iterator[subprocess.Popen[str]]:
     """A watch of a new case, pytorch_7."""
     main(["new", "7", "--from", "script.py", *TOLD])
-    command = [sys.executable, "-m", "pt2bugs.cli", "check", "--watch", "cases/inductor/pytorch_7.py"]
+    command = [sys.executable, "-m", "pt2bugs", "check", "--watch", "cases/inductor/pytorch_7.py"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         yield process
         process.kill()

@@ -197,7 +197,7 @@ def test_the_same_bytes_every_time(project: Path, data: Path, tmp_path: Path) ->
     assert write(project, tmp_path / "again") == 0
     assert bytes_of(tmp_path / "again") == bytes_of(data)
     where = ["--cases", str(project / "cases"), "--results", str(project / "results")]
-    command = [sys.executable, "-m", "pt2bugs.cli", "dataset", "-o", "other", *where]
+    command = [sys.executable, "-m", "pt2bugs", "dataset", "-o", "other", *where]
     environment = {**os.environ, "PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo"}
     subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True)
     assert bytes_of(tmp_path / "other") == bytes_of(data)

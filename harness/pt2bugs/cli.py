@@ -490,7 +490,3 @@ def _parse_command(parser: Parser, options: type, argv: Sequence[str]) -> argpar
     if rest:
         arguments.patterns = [*arguments.patterns, *rest]
     return arguments
-
-
-if __name__ == "__main__":
-    sys.exit(main())
