@@ -83,8 +83,9 @@ def measure(options: argparse.Namespace) -> None:
             now = time.monotonic()
             answer = json.loads(line)
             written = options.folder / Path(answer["program"]).name / "triage.json"
-            processor_s = json.loads(written.read_text())["processor_s"] if written.exists() else None
-            file.write(json.dumps({**row_of(answer, now - began), "processor_s": processor_s}) + "\n")
+            data = json.loads(written.read_text()) if written.exists() else {}
+            spent = {"processor_s": data.get("processor_s"), "answered_s": data.get("answered_s")}
+            file.write(json.dumps({**row_of(answer, now - began), **spent}) + "\n")
             file.flush()
             began = now
 
@@ -99,6 +100,8 @@ def table(paths: Sequence[Path]) -> None:
         "mistakes called a bug",
         "recognized by structure",
         "at most half of the lines",
+        "median s to the answer",
+        "processor s to it",
         "median s",
         "median processor s",
     ]
@@ -122,11 +125,14 @@ def totals_of(rows: Sequence[Row], known: Mapping[str, Row]) -> list[str]:
     ]  # fmt: skip
     reduced = [row["lines"] for row in rows if row["lines"][1] is not None]
     processor = [row["processor_s"] for row in rows if row.get("processor_s")]
+    answered = [row["answered_s"] for row in rows if row.get("answered_s")]
     return [
         *(f"{sum(answers)} of {len(answers)}" for answers in asked.values()),
         f"{sum(row['verdict'] == 'bug' for row in mistakes)} of {len(mistakes)}",
         str(len(alike)),
         f"{sum(2 * after <= before for before, after in reduced)} of {len(reduced)}",
+        *(str(round(statistics.median(times))) for times in zip(*answered, strict=True)),
+        *([] if answered else ["-", "-"]),
         str(round(statistics.median(row["seconds"] for row in rows))),
         str(round(statistics.median(processor))) if processor else "-",
     ]

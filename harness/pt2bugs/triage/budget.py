@@ -18,8 +18,12 @@ class Budget:
     _whole: Budget | None = None
 
     @property
+    def spent_s(self) -> float:
+        return time.monotonic() - self._began
+
+    @property
     def left_s(self) -> float:
-        return self.minutes * 60 - (time.monotonic() - self._began)
+        return self.minutes * 60 - self.spent_s
 
     @property
     def is_over(self) -> bool:

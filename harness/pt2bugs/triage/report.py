@@ -79,6 +79,8 @@ class Triage:
     compilation: Compilation | None = None
     versions: str = ""
     notes: list[str] = field(default_factory=list)
+    answered_s: tuple[float, ...] = ()
+    """Wall and processor seconds after which layer, class, known bugs and verdict were there."""
 
     @property
     def is_examined(self) -> bool:

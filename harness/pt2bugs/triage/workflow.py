@@ -178,6 +178,7 @@ class _Examination:
         reproduction = result.reproduction
         if (refused := refused_argument(reproduction)) is not None:
             result.verdict = refused
+            result.answered_s = (self.budget.spent_s, self.runner.cpu_s)
             self._write(self.program.source)
             return
         climber = Climber(self.runner, self.program, reproduction, log)
@@ -191,6 +192,7 @@ class _Examination:
         result.verdict = decide(self.runner, self.program, reproduction, climber, result.classification, result.known)
         if reproduction.failed < reproduction.runs:
             result.notes.append(f"it is flaky: {reproduction.failed} of {reproduction.runs} runs fail")
+        result.answered_s = (self.budget.spent_s, self.runner.cpu_s)
         self._write(self.program.source)
         if result.verdict.verdict == NOT_A_BUG:
             return
@@ -323,5 +325,6 @@ def write(program: Program, source: str, result: Triage, folder: Path, cpu_s: fl
         "name": result.name,
         "release": public(result.torch),
         "processor_s": round(cpu_s, 1),
+        "answered_s": [round(seconds, 1) for seconds in result.answered_s],
     }
     write_text(folder / RESULT, json.dumps(data, indent=1, ensure_ascii=False) + "\n")
