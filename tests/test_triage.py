@@ -283,6 +283,27 @@ def test_a_secret_that_the_exception_quotes(bench: Bench) -> None:
         assert "open sesame" not in file.read_text()
 
 
+def test_a_secret_whose_line_the_minimal_program_lacks(bench: Bench) -> None:
+    """Its message still quotes the value."""
+    path = bench.program("""
+        import torch
+
+        api_token = "zq8-velvet-hammer"
+
+        def double(x):
+            return x * 2
+
+        try:
+            torch.compile(double)(torch.arange(4))
+        except RuntimeError:
+            raise ValueError("login as zq8-velvet-hammer failed")
+    """)
+    answer = bench.answer(str(path), "--skip", "artifacts", faults={"double": "raise@aot_eager"})
+    assert "api_token" not in Path(answer["minimized"]["path"]).read_text()
+    for file in bench.out.rglob("*.*"):
+        assert "velvet" not in file.read_text()
+
+
 def test_a_program_that_deletes_itself(bench: Bench) -> None:
     path = bench.program(f"import os\nos.remove(__file__)\n{PROGRAM}")
     answer = bench.answer(str(path), "--skip", "minimize", "--skip", "artifacts", faults={"double": "raise@aot_eager"})

@@ -57,14 +57,14 @@ def test_variables_that_hold_a_secret() -> None:
 
 def test_a_program_stays_a_program() -> None:
     source = "api_key = 'abcdefgh12345'\ntoken = {'a': 1}\n"
-    assert "abcdefgh" not in redact_source(source, {})
-    ast.parse(redact_source(source, {}))
+    assert "abcdefgh" not in redact_source(source, environ={})
+    ast.parse(redact_source(source, environ={}))
 
 
 def test_code_that_looks_like_a_secret_hides_none() -> None:
     """One replacement that breaks the program is left out; the others stay."""
     source = "api_key = key_of_user1\npassword = 'open sesame'\nurl = 'https://me:open-sesame@example.org'\n"
-    left = redact_source(source, {"SERVICE_PASSWORD": "key_of_user1"})
+    left = redact_source(source, environ={"SERVICE_PASSWORD": "key_of_user1"})
     assert left.splitlines() == [
         "api_key = key_of_user1",
         f"password = '{REDACTED}'",

@@ -161,6 +161,22 @@ def test_a_limitation_that_torch_states(tmp_path: Path, capsys: pytest.CaptureFi
     assert "torch.cond" in (tmp_path / "out" / "report.md").read_text()
 
 
+@pytest.mark.parametrize("break_", ["torch._dynamo.graph_break()", "torch.compiler.disable(torch.neg)(x)"])
+def test_a_graph_break_that_the_program_asks_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], break_: str
+) -> None:
+    program = f"""
+        @torch.compile(backend="eager", fullgraph=True)
+        def f(x):
+            {break_}
+            return x + 1
+
+        f(torch.ones(3))
+        """
+    code, answer = triage(tmp_path, capsys, program)
+    assert (code, answer["verdict"], answer["reason"]) == (1, "limitation", None)
+
+
 def test_a_dimension_that_the_program_fixes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program = """
         class Shift(torch.nn.Module):

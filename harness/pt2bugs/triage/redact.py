@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 
 from pt2bugs.engine.environment import is_credential
 
@@ -103,15 +103,16 @@ _REPLACEMENTS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]
 )
 
 
-def redact_source(source: str, environ: Mapping[str, str] = os.environ) -> str:
-    """Return a program without its secrets; a replacement after which it does not parse is left out.
+def redact_source(source: str, values: Set[str] = frozenset(), environ: Mapping[str, str] = os.environ) -> str:
+    """Return a program without secrets; a replacement after which it does not parse is left out.
 
     Args:
         source: of the program.
+        values: secrets of the program that it was made of: the line that names one may be gone.
         environ: the variables.
     """
     text = source
-    for value in secrets_in(source):
+    for value in sorted(secrets_in(source) | values, key=len, reverse=True):
         # The value may be quoted again in a message of the program.
         replaced = text.replace(value, REDACTED)
         text = replaced if _parses(replaced) or not _parses(text) else text

@@ -26,7 +26,6 @@ from pt2bugs.triage.ladder import (
     Ladder,
 )
 from pt2bugs.triage.minimize import Minimized
-from pt2bugs.triage.redact import redact_source
 from pt2bugs.triage.reproduce import Reproduction
 from pt2bugs.triage.reproducer import TEST_FILES, Reproducers
 from pt2bugs.triage.since_when import Releases
@@ -194,7 +193,7 @@ def report(triage: Triage, source: str, folder: Path) -> str:
 
     Args:
         triage: the result.
-        source: the smallest program so far.
+        source: the smallest program so far, without secrets.
         folder: that the page stands in.
     """
     kept = (_program(source), triage.reproduction.result.text.strip())
@@ -259,8 +258,8 @@ def _manner(reproduction: Reproduction) -> str:
 
 
 def _program(source: str) -> str:
-    """Return a program without secrets, as far as the page has room for it."""
-    lines = redact_source(source).strip("\n").splitlines()
+    """Return a program, as far as the page has room for it."""
+    lines = source.strip("\n").splitlines()
     if len(lines) > MAX_PROGRAM_LINES:
         lines = [*lines[:MAX_PROGRAM_LINES], f"# ... and {len(lines) - MAX_PROGRAM_LINES} more lines: see minimal.py"]
     return "\n".join(lines)

@@ -23,7 +23,6 @@ from pt2bugs.triage.classify import Classification
 from pt2bugs.triage.identity import Identity
 from pt2bugs.triage.ladder import LAYERS
 from pt2bugs.triage.program import without_header
-from pt2bugs.triage.redact import redact_source
 from pt2bugs.triage.reproduce import Reproduction
 from pt2bugs.triage.runner import ProgramRunner
 
@@ -88,7 +87,7 @@ def write_reproducers(
         EngineError: the engine cannot be started.
     """
     word = _identifier(name)
-    source = redact_source(without_header(source))
+    source = runner.redacted(without_header(source))
     expected = reproduction.oracle.reference
     case, test = folder / "case.py", folder / f"test_{word}.py"
     text = case_text(

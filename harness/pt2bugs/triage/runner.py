@@ -25,7 +25,7 @@ from pt2bugs.run.measurement import learn_needs, observe_exit
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.identity import Identity
 from pt2bugs.triage.inside.program import FUNCTION, RedirectedRequest
-from pt2bugs.triage.redact import REDACTED, redact, secrets_in
+from pt2bugs.triage.redact import REDACTED, redact, redact_source, secrets_in
 
 PROGRAM_NAME = "program.py"
 """Stands for the name of the program's file in messages: copies of one program have other names, and fail alike."""
@@ -194,6 +194,14 @@ class ProgramRunner:
         for secret in sorted(self._secrets, key=len, reverse=True):
             text = text.replace(secret, REDACTED)
         return redact(text)
+
+    def redacted(self, source: str) -> str:
+        """Return a program without the secrets of any program that was run.
+
+        Args:
+            source: of the program.
+        """
+        return redact_source(source, self._secrets)
 
     def _keep(self, path: Path) -> None:
         """Remember a program and its secrets; write it again where its last run deleted or renamed it."""

@@ -27,7 +27,6 @@ from pt2bugs.triage.known import is_documented, known_bugs, load_known
 from pt2bugs.triage.ladder import Climber
 from pt2bugs.triage.minimize import minimize, uncaught
 from pt2bugs.triage.program import Program, with_modules, without_import
-from pt2bugs.triage.redact import redact_source
 from pt2bugs.triage.report import Triage, report
 from pt2bugs.triage.reproduce import MISSING, TIMES, Reproduction, reproduce
 from pt2bugs.triage.reproducer import versions, write_reproducers
@@ -118,7 +117,7 @@ class _Triaging:
                     if reproduction.result.breaks or reproduction.result.recompiles:
                         settings.log("graph breaks and recompilations")
                         result.compilation = compilation_of(runner, program, reproduction.result)
-                    write(program, program.source, result, settings.folder, runner.cpu_s)
+                    write(program, program.source, result, settings.folder, runner)
         return result
 
     def _runner(self, release: str) -> ProgramRunner:
@@ -231,7 +230,7 @@ class _Examination:
         minimized = minimize(runner, program, reproduction, result.ladder, folder, share, self.settings.log)
         result.minimized = replace(minimized, lines_before=lines_of_code(given.source))
         result.minimal_path = self.settings.folder / MINIMAL
-        write_text(result.minimal_path, redact_source(minimized.source))
+        write_text(result.minimal_path, runner.redacted(minimized.source))
         small = Program(folder / given.path.name, minimized.source)
         write_text(small.path, small.source)
         # A smaller program may ask for less: no backend, no compile beside an export.
@@ -305,10 +304,10 @@ class _Examination:
             result.notes += [f"no artifact {reason}" for reason in missing]
 
     def _write(self, source: str) -> None:
-        write(self.program, source, self.result, self.settings.folder, self.runner.cpu_s)
+        write(self.program, source, self.result, self.settings.folder, self.runner)
 
 
-def write(program: Program, source: str, result: Triage, folder: Path, cpu_s: float) -> None:
+def write(program: Program, source: str, result: Triage, folder: Path, runner: ProgramRunner) -> None:
     """Write the report as it is now.
 
     Args:
@@ -316,15 +315,15 @@ def write(program: Program, source: str, result: Triage, folder: Path, cpu_s: fl
         source: the smallest program so far.
         result: of the steps so far.
         folder: to write to.
-        cpu_s: processor seconds of the runs so far.
+        runner: of the runs so far.
     """
-    write_text(folder / PROGRAM, redact_source(program.source))
-    write_text(folder / REPORT, report(result, source, folder))
+    write_text(folder / PROGRAM, runner.redacted(program.source))
+    write_text(folder / REPORT, report(result, runner.redacted(source), folder))
     data = {
         **result.as_json(folder),
         "name": result.name,
         "release": public(result.torch),
-        "processor_s": round(cpu_s, 1),
+        "processor_s": round(runner.cpu_s, 1),
         "answered_s": [round(seconds, 1) for seconds in result.answered_s],
     }
     write_text(folder / RESULT, json.dumps(data, indent=1, ensure_ascii=False) + "\n")
