@@ -281,7 +281,64 @@ def test_a_wrong_result_is_recognized_by_its_structure() -> None:
     assert known.of_structure(Structure.of("x = torch.ones(3)", rung, "wrong-result")) == []
 
 
+@pytest.mark.parametrize(
+    ("case", "rung", "program"),
+    [
+        (
+            "pytorch_197434",
+            "inductor",
+            "import torch\nnet = torch.nn.AdaptiveMaxPool2d(3, return_indices=True)\nf = lambda a: net(a.mT * 2)\n",
+        ),
+        (
+            "pytorch_198189",
+            "eager",
+            "import torch\nfrom collections import OrderedDict\ndef use(x, d: OrderedDict):\n    d.move_to_end('a')\n"
+            "    return x + torch.ones(2)\nuse(OrderedDict(a=1))\n",
+        ),
+        (
+            "pytorch_189518",
+            "inductor",
+            "import torch\nf = lambda n, x: torch.full((n, 2), True).cumsum(-1, dtype=torch.half)\n",
+        ),
+    ],
+)
+def test_a_program_in_other_words_is_alike(case: str, rung: str, program: str) -> None:
+    known = KnownBugs(load_cases([brought("cases")]))
+    (first, *_) = known.of_structure(Structure.of(program, rung, "wrong-result"))
+    assert first.case.id == case
+
+
 def test_traits_are_operators_dtypes_and_layouts() -> None:
     program = "import torch\n\ndef f(a):\n    return torch.sum(a.half().T, dtype=torch.double).flip_(0)\n"
-    assert traits_of(program) == {"sum", "flip", "float16", "float64", "T"}
-    assert traits_of("no Python") == frozenset()
+    traits = {"sum", "sum(dtype)", "flip", "float16", "float64", "transpose"}
+    assert traits_of(program, "inductor") == traits == traits_of(program, "eager")
+    assert traits_of("no Python", "eager") == frozenset()
+
+
+def test_names_of_one_thing_are_one_trait() -> None:
+    module = "import torch\nlayer = torch.nn.LayerNorm(3)\nlayer(torch.zeros_like(x).permute(1, 0))\n"
+    function = "import torch\ntorch.nn.functional.layer_norm(torch.new_full(x).mT)\n"
+    assert traits_of(module, "inductor") == traits_of(function, "inductor") == {"layernorm", "full", "transpose"}
+
+
+def test_what_compares_results_is_no_trait() -> None:
+    program = (
+        "import torch\nassert torch.compile(lambda x: x.sin())(x).allclose(x.cos())\n"
+        "torch.testing.assert_close(torch.compile(torch.erf)(x.tan()), torch.erf(x))\n"
+    )
+    assert traits_of(program, "inductor") == {"sin", "tan"}
+
+
+def test_traits_of_python_count_where_dynamo_is_the_first_to_fail() -> None:
+    program = """
+import torch
+from collections import OrderedDict
+
+class Own:
+    def __contains__(self, key: str) -> bool:
+        self.seen = sorted(self.keys)
+        return isinstance(key, OrderedDict) and self.find(torch.nn.Module)
+"""
+    traits = {"def __contains__", "sorted", "isinstance", "OrderedDict", ".keys", ".find"}
+    assert traits_of(program, "eager") == traits
+    assert traits_of(program, "inductor") == frozenset()

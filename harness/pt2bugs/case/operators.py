@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 _MACHINERY = (
     "autocast",
@@ -85,13 +85,27 @@ def operators(text: str) -> list[str]:
         text: Python that can be parsed.
     """
     tree = ast.parse(text)
-    names = dict(_imported(tree))
-    calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
-    return sorted({operator for function in calls if (operator := _operator(function, names))})
+    return sorted(set(operators_of(ast.walk(tree), dict(imported(tree)))))
 
 
-def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Yield each name that an import binds, and the full name of what it is."""
+def operators_of(nodes: Iterable[ast.AST], names: Mapping[str, str]) -> Iterator[str]:
+    """Yield the operators that some nodes of a program call.
+
+    Args:
+        nodes: of its syntax tree.
+        names: that its imports bind, and what they are.
+    """
+    for node in nodes:
+        if isinstance(node, ast.Call) and (operator := _operator(node.func, names)):
+            yield operator
+
+
+def imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Yield each name that an import binds, and the full name of what it is.
+
+    Args:
+        tree: of the program.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -101,7 +115,7 @@ def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
                 yield alias.asname or alias.name, f"{node.module}.{alias.name}"
 
 
-def _operator(function: ast.expr, names: dict[str, str]) -> str:
+def _operator(function: ast.expr, names: Mapping[str, str]) -> str:
     if full := _full_name(function, names):
         root, _, name = full.partition(".")
         return full if root == "torch" and name and not _is_machinery(name) else ""
@@ -112,7 +126,7 @@ def _operator(function: ast.expr, names: dict[str, str]) -> str:
     return ""
 
 
-def _full_name(function: ast.expr, names: dict[str, str]) -> str:
+def _full_name(function: ast.expr, names: Mapping[str, str]) -> str:
     """Return the dotted name that an expression has by the imports; empty if it is no name of an import."""
     parts = []
     while isinstance(function, ast.Attribute):

@@ -47,12 +47,14 @@ MOST = 5
 _MOST_COMPARED = 60
 """Failures at either end of a text that are compared with the known bugs; those between count as not known."""
 _LEAST_SCORE = 0.5
-_LEAST_STRUCTURE = 0.6
+_LEAST_STRUCTURE = 0.35
 """Least share of the weight of what two programs use that both must use to be called alike."""
+_LEAST_STRUCTURE_WEIGHT = 9.0
+"""Least weight of what both use: about that of two things that hardly another program of the corpus uses."""
 _AS_WELL = 0.75
 """Least score of a similar bug that is told beside a known one."""
 _LEAST_WEIGHT = 6.0
-"""Least weight of the words that a message shares with a known one, or of the traits that a program shares."""
+"""Least weight of the words that a message shares with a known one."""
 _TELLING_LITERALS = 20
 """Characters that a pattern must fix to be enough by itself; a shorter one also needs a like message."""
 _ALIKE = 0.7
@@ -207,7 +209,7 @@ class KnownBugs:
         self._judged: dict[tuple[str, ...], tuple[Bug, Signature] | None] = {}
         self._entries: dict[tuple[str, ...], Bug | None] = {}
         self._programs: dict[str, str] | None = None
-        self._traits: dict[str, frozenset[str]] | None = None
+        self._traits: dict[str, dict[str, frozenset[str]]] = {}
         self._is_counted = False
         self._history = history
         self._lives: dict[str, Life] = {}
@@ -280,22 +282,27 @@ class KnownBugs:
             structure: of a failure.
             torch: The release that failed, a public version; empty if it is not known.
         """
-        if self._traits is None:
-            programs = {id_: known.case.path.read_text("utf-8", "replace") for id_, known in self.bugs.items()}
-            self._traits = {id_: traits_of(program) for id_, program in programs.items()}
-        weights = Weights([traits] for traits in self._traits.values())
+        every = self._traits_at(structure.rung)
+        weights = Weights([traits] for traits in every.values())
         matches = []
         for id_, known in self.bugs.items():
             if known.case.symptom != structure.symptom or structure.rung not in known.case.backends:
                 continue
             bugs = (bug for bug in known.entries if not torch or bug.torch.contains(torch, prereleases=True))
-            shared = self._traits[id_] & structure.traits
-            score = weights.likeness(self._traits[id_], structure.traits)
-            is_alike = score >= _LEAST_STRUCTURE and weights.total(shared) >= _LEAST_WEIGHT
+            shared = every[id_] & structure.traits
+            score = weights.likeness(every[id_], structure.traits)
+            is_alike = score >= _LEAST_STRUCTURE and weights.total(shared) >= _LEAST_STRUCTURE_WEIGHT
             if is_alike and (bug := next(bugs, None)) is not None:
                 why = f"{structure.symptom} first with {structure.rung}, in a program of {', '.join(sorted(shared))}"
                 matches.append(Match(known, STRUCTURE, round(0.89 * score, 3), why, bug))
         return sorted(matches, key=lambda match: (-match.score, match.case.id))[:MOST]
+
+    def _traits_at(self, rung: str) -> dict[str, frozenset[str]]:
+        """Return the traits of each program that count at a rung."""
+        if rung not in self._traits:
+            programs = {id_: known.case.path.read_text("utf-8", "replace") for id_, known in self.bugs.items()}
+            self._traits[rung] = {id_: traits_of(program, rung) for id_, program in programs.items()}
+        return self._traits[rung]
 
     def life(self, case: Case) -> Life:
         """Return where a bug begins and ends: as measured, else by its header.

@@ -18,6 +18,7 @@ from pt2bugs.engine.client import EngineError
 from pt2bugs.engine.folders import RunFolder
 from pt2bugs.errors import Pt2bugsError
 from pt2bugs.files import write_text
+from pt2bugs.match.known import IDENTITY
 from pt2bugs.match.structure import Structure
 from pt2bugs.triage.artifacts import gather
 from pt2bugs.triage.budget import Budget
@@ -189,6 +190,9 @@ class _Examination:
         structure = Structure.of(self.program.source, first, symptom)
         result.known = known_bugs(documented, reproduction, self.runner.torch, structure)
         result.verdict = decide(self.runner, self.program, reproduction, climber, result.classification, result.known)
+        if result.verdict.verdict == NOT_A_BUG:
+            # What is no bug is like none: only the same words may be a reader's way on.
+            result.known = [match for match in result.known if match["kind"] == IDENTITY]
         if reproduction.failed < reproduction.runs:
             result.notes.append(f"it is flaky: {reproduction.failed} of {reproduction.runs} runs fail")
         result.answered_s = (self.budget.spent_s, self.runner.cpu_s)
