@@ -74,7 +74,7 @@ BAD = ran(Outcome.RAISE, "it broke")
         ((ran(peak_rss_mb=900.0),), (ran(peak_rss_mb=950.0),), {}),
         (
             (ran(peak_rss_mb=900.0),),
-            (ran(peak_rss_mb=1300.0),),
+            (ran(peak_rss_mb=1300.25),),
             {"changes_for_you": ["1300 MB of peak memory (before: 900)"]},
         ),
     ],

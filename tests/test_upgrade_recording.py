@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from pt2bugs.upgrade.inside import replay
+from pt2bugs.upgrade.inside.replay import _best
 from pt2bugs.upgrade.recorded import Recorded, Recorder
 
 PROGRAM = """
@@ -94,8 +98,17 @@ def test_graphs_are_replayed_without_the_program(recorder: Recorder, recorded: R
     broken = {**step, "id": "broken", "graph": {**step["graph"], "text": text}}
     entries: dict[Any, Any] = {(entry["kind"], entry["graph"]): entry for entry in recorder.replay([step, broken])}
     assert entries["replayed", step["id"]]["differences"] == [], entries
-    assert entries["replayed", step["id"]]["compiled_s"] > 0
+    assert 0 < entries["replayed", step["id"]]["compiled_s"] < math.inf
     assert ("begun", "broken") in entries
+
+
+def test_calls_are_timed_behind_the_first_and_with_inputs_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiling may take all the time that is there for calls, and a call may change its inputs."""
+    monkeypatch.setattr(replay, "TIMING_S", 0.0)
+    seen = []
+    state = torch.ones(2)
+    assert 0 < _best(lambda x: seen.append(x.add_(1).tolist()), [state]) < math.inf
+    assert (seen, state.tolist()) == ([[2.0, 2.0]] * 2, [1.0, 1.0])
 
 
 def test_symbolic_shapes_are_replayed_with_each_size(recorder: Recorder, recorded: Recorded) -> None:

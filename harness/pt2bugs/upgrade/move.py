@@ -420,7 +420,8 @@ def _changed(name: str, old: Sequence[float], new: Sequence[float]) -> str:
         least = 100 if name == "peak_memory_mb" else 5
         if high < (1.1 if name == "peak_memory_mb" else 1.5) * low or high - low < least:
             return ""
-    return f"{statistics.median(new):g} {_MEANING[name]} (before: {statistics.median(old):g})"
+    was, now = (f"{round(statistics.median(some), 0 if name == 'peak_memory_mb' else 1):g}" for some in (old, new))
+    return f"{now} {_MEANING[name]} (before: {was})"
 
 
 def reason_of(run: Recorded) -> str:
