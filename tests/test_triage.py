@@ -173,9 +173,9 @@ def test_a_budget_that_is_over_keeps_what_is_there(bench: Bench) -> None:
     answer = bench.answer(str(path), "--minutes", "0.0001", faults={"double": "raise@inductor"})
     assert answer["outcome"] == "raise"
     assert answer["first_failing"] is None, "no rung was tried"
-    report = (bench.out / "report.md").read_text()
-    assert "case.py was not seen to fail: the budget was spent" in report
-    assert "does not fail as the program does" not in report
+    assert answer["verdict"] is None, "nobody is accused"
+    assert "**Not decided**" in (bench.out / "report.md").read_text()
+    assert not (bench.out / "case.py").exists()
 
 
 def test_verify_a_fix(bench: Bench, tmp_path: Path) -> None:
@@ -304,8 +304,9 @@ def test_a_secret_whose_line_the_minimal_program_lacks(bench: Bench) -> None:
         assert "velvet" not in file.read_text()
 
 
-def test_a_program_that_deletes_itself(bench: Bench) -> None:
-    path = bench.program(f"import os\nos.remove(__file__)\n{PROGRAM}")
+@pytest.mark.parametrize("begin", ["os.remove(__file__)", "os.rename(__file__, f'{__file__}.old')"])
+def test_a_program_that_is_gone_when_it_ends(bench: Bench, begin: str) -> None:
+    path = bench.program(f"import os\n{begin}\n{PROGRAM}")
     answer = bench.answer(str(path), "--skip", "minimize", "--skip", "artifacts", faults={"double": "raise@aot_eager"})
     assert (answer["rate"], answer["first_failing"]) == ([3, 3], "aot_eager")
     assert path.exists()
@@ -394,6 +395,36 @@ def test_a_program_that_asks_for_a_gpu_by_itself(bench: Bench) -> None:
     code, _, err = bench.triage(str(path))
     assert code == 2
     assert "needs a GPU" in err
+
+
+TOUCHED = """
+import os
+
+touched = []
+
+
+def is_available():
+    touched.append(os.getpid())
+    return False
+
+
+def __getattr__(name):
+    touched.append(os.getpid())
+    raise AttributeError(name)
+"""
+"""A `torch.cuda` that keeps which process asks it for anything."""
+
+
+def test_a_process_that_is_forked_never_touches_a_gpu(bench: Bench) -> None:
+    """A fork inherits the list: what the program finds there before it asks anything, a parent has asked."""
+    python = python_with(bench.folder / "env", {"double": "raise"})
+    (site,) = (bench.folder / "env").glob("lib/python3.*/site-packages")
+    (site / "torch" / "cuda.py").write_text(TOUCHED)
+    begin = "import os, torch.cuda\nassert not torch.cuda.touched\ntorch.cuda.is_available()\n"
+    path = bench.program(f"{begin}assert torch.cuda.touched == [os.getpid()]\n{PROGRAM}")
+    assert python.exists()
+    answer = bench.answer(str(path), *SMALL, "--times", "1")
+    assert (answer["outcome"], answer["identity"]["message"]) == ("raise", "cannot compile double")
 
 
 def test_the_name_of_the_program_is_no_part_of_its_failure(bench: Bench) -> None:

@@ -54,7 +54,7 @@ def test_it_is_told_in_few_sentences() -> None:
     compilation = Compilation(5, 3, 2, tuple(places_in(logged(BEGIN, BREAK) + logged(AGAIN, RECOMPILED))))
     assert compilation.sentences() == [
         "Dynamo made 5 graphs, with 3 graph breaks, and compiled 2 times again.",
-        "Graph break at p.py:10 (1 times): Unsupported Tensor.item() call with capture_scalar_outputs=False",
+        "Graph break at p.py:10 (1 time): Unsupported Tensor.item() call with capture_scalar_outputs=False",
         "  torch suggests: Set `torch._dynamo.config.capture_scalar_outputs = True` to include these operations.",
-        "Compiled again at p.py:5 (1 times): tensor 'x' size mismatch at index 0. expected 2, actual 3",
+        "Compiled again at p.py:5 (1 time): tensor 'x' size mismatch at index 0. expected 2, actual 3",
     ]

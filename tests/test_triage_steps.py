@@ -388,6 +388,7 @@ def test_a_rung_below_that_fails_otherwise() -> None:
     assert below is not None
     assert below.rung == "eager"
     assert Ladder([*steps[:1], *steps[2:]], "aot_eager").fails_otherwise is None
+    assert Ladder(steps).fails_otherwise is None, "no rung is known to be the first"
 
 
 _REFUSED = "def f():\n    try:\n        g()\n    except E:\n        return True\n    return False\n"

@@ -38,7 +38,7 @@ def triage(folder: Path, capsys: pytest.CaptureFixture[str], program: str, *argu
     options = ["--times", "1", "--cases", str(folder / "cases"), "-o", str(folder / "out"), "--json", *arguments]
     code = main(["triage", str(path), *options])
     answer = dict(json.loads(capsys.readouterr().out))
-    assert code == (4 if answer["verdict"] == "not-a-bug" else 1)
+    assert code == {"not-a-bug": 4, None: 0}.get(answer["verdict"], 1)
     return answer
 
 
@@ -58,6 +58,26 @@ def test_a_wrong_result_of_functionalization(tmp_path: Path, capsys: pytest.Capt
     assert (answer["outcome"], answer["first_failing"]) == ("wrong", "aot_eager")
     assert (answer["class"], answer["component"]) == ("wrong-result", "functionalization")
     assert "does not fail as the program does" not in (tmp_path / "out" / "report.md").read_text()
+
+
+def test_a_program_that_passes_in_many_graphs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program = """
+        import torch
+
+        @torch.compile(backend="eager", dynamic=False)
+        def f(x):
+            if x.sum().item() > 3:
+                x = x * 2
+            return x + 1
+
+        for size in (2, 3, 4):
+            f(torch.ones(size))
+    """
+    compilation = triage(tmp_path, capsys, program)["compilation"]
+    assert (compilation["breaks"], compilation["recompiles"]) == (3, 4)
+    broken = next(place for place in compilation["places"] if place["what"] == "break")
+    assert broken["where"] == "program.py:6"
+    assert any("capture_scalar_outputs" in hint for hint in broken["hints"])
 
 
 def test_a_failure_that_the_program_catches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -60,14 +60,14 @@ class Compilation:
         """Return it in words, the most frequent place first."""
         told = [
             f"Dynamo made {number_of(self.graphs, 'graph')}, with {number_of(self.breaks, 'graph break')}, "
-            f"and compiled {self.recompiles} times again."
+            f"and compiled {number_of(self.recompiles, 'time')} again."
         ]
         for place in self.places[:MAX_PLACES]:
             what = "Graph break" if place.what == "break" else "Compiled again"
-            told.append(f"{what} at {place.where} ({place.times} times): {place.reason[:160]}")
+            told.append(f"{what} at {place.where} ({number_of(place.times, 'time')}): {place.reason[:160]}")
             told += [f"  torch suggests: {hint[:200]}" for hint in place.hints[:2]]
         if len(self.places) > MAX_PLACES:
-            told.append(f"{len(self.places) - MAX_PLACES} more places: see triage.json.")
+            told.append(f"{number_of(len(self.places) - MAX_PLACES, 'more place')}: see triage.json.")
         return told
 
 

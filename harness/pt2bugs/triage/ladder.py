@@ -139,7 +139,7 @@ class Ladder:
     @property
     def fails_otherwise(self) -> Step | None:
         """The lowest rung of the compiler that fails, but not in this way, below the first that does."""
-        for step in self.steps:
+        for step in self.steps if self.first_failing else ():
             if step.rung == self.first_failing or step.rung not in LAYERS:
                 return None
             if step.rung != "none" and step.identity.is_failure:
@@ -159,6 +159,9 @@ class Climber:
         reproduction: its failure.
         log: told of each rung.
         ladder: of the program that this one was made of; rungs are added to it.
+
+    Attributes:
+        is_cut_short: whether its share of the budget ended before a rung was tried.
     """
 
     def __init__(
@@ -171,7 +174,7 @@ class Climber:
     ) -> None:
         self._runner, self._program, self._reproduction, self._log = runner, program, reproduction, log
         self._budget = runner.budget.share(BUDGET_PART)
-        self._is_cut_short = False
+        self.is_cut_short = False
         self.ladder = ladder if ladder is not None else Ladder()
 
     def climb(self) -> Ladder:
@@ -313,7 +316,7 @@ class Climber:
             step = self._try(rung, redirect)
             if step.same and self.ladder.first_failing in ("", "none"):
                 self.ladder.first_failing = rung
-        if not self.ladder.first_failing and not self._is_cut_short:
+        if not self.ladder.first_failing and not self.is_cut_short:
             # Neither setting alone: the program may need both, as one that exports twice.
             self.ladder.steps.append(
                 Step("export", self._reproduction.identity, same=True, result=self._reproduction.result)
@@ -324,7 +327,7 @@ class Climber:
         """Add the backend that the program names as a rung, where none of the layers shows the failure."""
         own = [name for name in self._reproduction.result.backends if name not in LAYERS]
         if (
-            self._is_cut_short
+            self.is_cut_short
             or self.ladder.first_failing
             or (not own and "inductor" not in self._reproduction.result.backends)
         ):
@@ -446,7 +449,7 @@ class Climber:
 
     def _try(self, rung: str, redirect: Mapping[str, Any], *, exact: bool = False) -> Step:
         if self._budget.is_over:
-            self._is_cut_short = True
+            self.is_cut_short = True
             self._skip(rung, "its share of the budget was spent")
             return self.ladder.steps[-1]
         self._log(f"ladder: {rung}")

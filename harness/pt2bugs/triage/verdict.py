@@ -61,8 +61,8 @@ def decide(
     climber: Climber,
     classification: Classification,
     known: Sequence[dict[str, Any]],
-) -> Verdict:
-    """Return the verdict on a failure.
+) -> Verdict | None:
+    """Return the verdict on a failure; None where the budget ended before what it rests on was asked.
 
     Args:
         runner: Runs programs.
@@ -87,6 +87,8 @@ def decide(
     if reproduction.outcome is Outcome.RAISE and (source := stated("limitation", message)):
         why = f"torch states that it does not capture this ({source})"
         return Verdict(LIMITATION, why=why, hints=rewrites(message))
+    if climber.is_cut_short and not climber.ladder.first_failing:
+        return None
     if classification.symptom == "wrong-result":
         return _of_a_wrong_result(runner, program, reproduction, climber)
     return Verdict(BUG, why=classification.why)
@@ -94,10 +96,12 @@ def decide(
 
 def _of_a_wrong_result(
     runner: ProgramRunner, program: Program, reproduction: Reproduction, climber: Climber
-) -> Verdict:
-    """Return whether a difference is the compiler's, or that of rounding or of random numbers."""
+) -> Verdict | None:
+    """Return whether a difference is the compiler's, or that of rounding or of random numbers; None if not asked."""
     difference = ""
-    if reproduction.oracle.reference is None and not runner.budget.is_over:
+    if reproduction.oracle.reference is None:
+        if runner.budget.is_over:
+            return None
         compared = runner.run(program.path, {"precision": True})
         difference, calls = compared.difference, compared.precision
         if NEAR in calls and set(calls) <= {EQUAL, NEAR}:
@@ -108,6 +112,8 @@ def _of_a_wrong_result(
         return Verdict(NOT_A_BUG, ROUNDING, "it passes where fused operators round as eager does")
     if climber.ladder.heals("fallback_random"):
         return Verdict(NOT_A_BUG, RANDOMNESS, "it passes where the compiled program draws eager's random numbers")
+    if climber.is_cut_short:
+        return None
     why = "its result differs from that of the layer below, and not by rounding"
     return Verdict(BUG, why=why, difference=difference)
 

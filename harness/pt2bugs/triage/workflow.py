@@ -190,14 +190,16 @@ class _Examination:
         structure = Structure.of(self.program.source, first, symptom)
         result.known = known_bugs(documented, reproduction, self.runner.torch, structure)
         result.verdict = decide(self.runner, self.program, reproduction, climber, result.classification, result.known)
-        if result.verdict.verdict == NOT_A_BUG:
+        if result.verdict is None:
+            result.notes.append("the budget was spent before it could be asked whether this is a bug of the compiler")
+        elif result.verdict.verdict == NOT_A_BUG:
             # What is no bug is like none: only the same words may be a reader's way on.
             result.known = [match for match in result.known if match["kind"] == IDENTITY]
         if reproduction.failed < reproduction.runs:
             result.notes.append(f"it is flaky: {reproduction.failed} of {reproduction.runs} runs fail")
         result.answered_s = (self.budget.spent_s, self.runner.cpu_s)
         self._write(self.program.source)
-        if result.verdict.verdict == NOT_A_BUG:
+        if result.verdict is not None and result.verdict.verdict == NOT_A_BUG:
             return
         with RunFolder.create("triage") as work_folder:
             small, shown = self._smallest(work_folder)
@@ -212,8 +214,9 @@ class _Examination:
                 result.releases = self.since_when(small)
                 if small.source != self.program.source:
                     result.releases.about = "The minimal program fails so"
-            self._hand_over(small, shown, work_folder)
-            self._write(small.source)
+            if result.verdict is not None:
+                self._hand_over(small, shown, work_folder)
+                self._write(small.source)
             self._gather(small)
         if self.budget.is_over:
             spent = f"the budget of {settings.minutes:g} minutes was spent"
