@@ -88,6 +88,7 @@ def test_no_run_below_a_minimum(clock: Clock, monkeypatch: pytest.MonkeyPatch) -
     assert releases.answers["2.8.0"].result is None
     assert releases.answers["2.8.0"].problem == "the budget was spent"
     assert releases.transitions == []
+    assert releases.sentences() == ["It fails so on torch 2.9.1; no other can say."]
 
 
 def test_what_has_all_of_its_time_and_does_not_end_hangs(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,8 +99,8 @@ class Releases:
             else:
                 told.append(f"Fixed in torch {step.after}; torch {step.before} still has it{gaps}.")
         if not self.transitions and self.bad:
-            asked = [name for name in self.names if name in self.answers]
-            told.append(f"{self.about} on every release that can say, {asked[0]} to {asked[-1]}.")
+            every = f"every release that can say, {self.bad[0]} to {self.bad[-1]}"
+            told.append(f"{self.about} on {every if self.bad[1:] else f'torch {self.bad[0]}; no other can say'}.")
         if not self.bad:
             told += self._all_pass()
         if self.varies:
