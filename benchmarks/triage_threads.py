@@ -1,16 +1,18 @@
 """The accuracy of triage on programs that no rule of it was made after: those of `benchmarks/threads`.
 
     python benchmarks/triage_threads.py --python-exe PYTHON -o FILE.jsonl   measure, one line for each program
+    python benchmarks/triage_threads.py --only NAME ... -o FILE.jsonl        some of them, as after a rule has changed
     python benchmarks/triage_threads.py --table FILE.jsonl [FILE.jsonl ...]  what was right, and what was not
 
 `truth.toml` beside the programs says what each is. A program is measured by `pt2bugs triage`, as a bot would: the whole
-folder, one program after the other, without network.
+folder, one program after the other, without network. A later line of a program in a file replaces the earlier one.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import statistics
 import subprocess
 import sys
@@ -72,7 +74,12 @@ def rights_of(row: Row, truth: Row) -> dict[str, bool]:
 
 def measure(options: argparse.Namespace) -> None:
     """Append one line for each program, as soon as it is there."""
-    command = [sys.executable, "-m", "pt2bugs", "triage", str(FOLDER), "--json", "--skip", "artifacts"]
+    programs = options.folder / "programs"
+    programs.mkdir(parents=True)
+    for path in sorted(FOLDER.glob("*.py")):
+        if not options.only or path.stem in options.only:
+            shutil.copy(path, programs)
+    command = [sys.executable, "-m", "pt2bugs", "triage", str(programs), "--json", "--skip", "artifacts"]
     command += ["--python-exe", str(options.python_exe), "--minutes", str(options.minutes), "-o", str(options.folder)]
     began = time.monotonic()
     with (
@@ -90,10 +97,16 @@ def measure(options: argparse.Namespace) -> None:
             began = now
 
 
+def rows_of(path: Path) -> list[Row]:
+    """Return the newest line of each program of a file."""
+    rows = map(json.loads, path.read_text().splitlines())
+    return list({row["program"]: row for row in rows}.values())
+
+
 def table(paths: Sequence[Path]) -> None:
     """Print how many answers are right, by file, and the programs of the first."""
     known = truths()
-    measured = {path: [json.loads(line) for line in path.read_text().splitlines()] for path in paths}
+    measured = {path: rows_of(path) for path in paths}
     heads = [
         "rows",
         *RIGHT,
@@ -156,6 +169,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=2, help="for each program (default: 2)")
     parser.add_argument("--folder", type=Path, default=Path("triage-threads"), help="what triage writes")
     parser.add_argument("-o", "--output", type=Path, default=Path("triage-threads.jsonl"))
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="of the programs")
     parser.add_argument("--table", type=Path, nargs="+", metavar="FILE")
     options = parser.parse_args()
     if options.table:

@@ -307,6 +307,16 @@ def _class_of(
             "inductor",
             ("internal-error", "dynamic-shapes"),
         ),
+        (
+            Identity(Outcome.RAISE, "torch._inductor.exc.InductorError", "nan", "torch/utils/_sympy/functions.py:3 f"),
+            "inductor",
+            ("backend-failure", "inductor"),
+        ),
+        (
+            Identity(Outcome.RAISE, "TypeError", "nan", "torch/utils/_sympy/functions.py:3 f"),
+            "eager",
+            ("internal-error", "dynamic-shapes"),
+        ),
         (Identity(Outcome.WRONG, "AssertionError", "Tensor-likes are not close!"), "none", (None, None)),
         (
             Identity(Outcome.WRONG, "AssertionError", "Tensor-likes are not close!"),

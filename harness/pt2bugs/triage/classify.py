@@ -238,7 +238,7 @@ def component_of(identity: Identity, result: RunResult, ladder: Ladder) -> tuple
         return "dynamo", "no rung shows it alone"
     if is_own_backend(first):
         return "backend", f"only the program's own backend {first} shows it"
-    named = _by_frame(frames[:2])
+    named = _named(first, frames)
     if ladder.heals(NO_AOT_INDUCTOR):
         return "aot-inductor", "the exported program passes, the package that AOTInductor makes of it does not"
     if ladder.heals(TORCHS_COMPILERS):
@@ -268,7 +268,7 @@ def is_named_by_a_frame(reproduction: Reproduction, ladder: Ladder) -> bool:
         ladder: the layers that were tried.
     """
     frames = [reproduction.identity.frame, *reproduction.result.observation.frames]
-    return _by_frame(frames[:2]) in _REFINING.get(ladder.first_failing, ())
+    return _named(ladder.first_failing, frames) in _REFINING.get(ladder.first_failing, ())
 
 
 def metadata_mismatch(ladder: Ladder) -> str:
@@ -282,6 +282,14 @@ def metadata_mismatch(ladder: Ladder) -> str:
     if mismatch is None or stated("mismatch", mismatch[0]):
         return ""
     return f"the fake tensor of {mismatch['operator']} is not as the real one: {mismatch['what'].strip()}"
+
+
+def _named(first: str, frames: list[str]) -> str:
+    """Return the component that the two innermost frames name, where a layer is the first to fail."""
+    if first == "inductor":
+        # Its arithmetic of indices is written with these, whether sizes are symbolic or not.
+        frames = [frame for frame in frames if not frame.startswith("torch/utils/_sympy/")]
+    return _by_frame(frames[:2])
 
 
 def _by_frame(frames: list[str]) -> str:
