@@ -80,6 +80,25 @@ def test_a_program_that_passes_in_many_graphs(tmp_path: Path, capsys: pytest.Cap
     assert any("capture_scalar_outputs" in hint for hint in broken["hints"])
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "torch.compile(lambda x: x + 1)(torch.ones(3, device='cuda'))",
+        "torch.compile(lambda x: x.to('cuda:0') + 1, backend='eager')(torch.ones(3))",
+        "torch.compile(torch.nn.Linear(3, 3), backend='eager')(torch.ones(3)); torch.nn.Linear(3, 3).cuda()",
+    ],
+)
+def test_a_program_for_a_gpu_that_is_not_here(tmp_path: Path, capsys: pytest.CaptureFixture[str], call: str) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(f"import torch\nif torch.cuda.is_available():\n    raise SystemExit\n{call}\n")
+    code = main(["triage", str(path), "--times", "1", "-o", str(tmp_path / "out")])
+    shown = capsys.readouterr().err
+    if "never enters the compiler" in shown:
+        pytest.skip("this machine has a GPU")
+    assert code == 2
+    assert "needs a GPU, and this machine has none" in shown
+
+
 def test_a_failure_that_the_program_catches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program = """
         import torch
