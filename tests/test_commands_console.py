@@ -9,7 +9,11 @@ from pathlib import Path
 
 import pytest
 from pt2bugs.cli import PAGED, main
+from pt2bugs.commands import envs
 from pt2bugs.commands.console import on_a_terminal, print_table, say
+from pt2bugs.envs.environment import Environment, Key
+from pt2bugs.envs.sources import Sources
+from pt2bugs.envs.store import Store
 from seeded import write_case, write_journal
 
 ISSUE = "https://github.com/pytorch/pytorch/issues/22"
@@ -120,6 +124,17 @@ def test_a_column_that_does_not_fit_stands_below_its_row(terminal: Terminal) -> 
     assert lines[:2] == ["a       first  short", "longer  b"]
     assert lines[2].startswith("    word word")
     assert all(len(line) <= 80 for line in lines)
+
+
+def test_environments_with_many_packages_fit(terminal: Terminal, tmp_path: Path) -> None:
+    key = Key("2.13.0", "3.11", ("torchvision", "timm", "transformers", "diffusers"))
+    store, environment = Store(Sources(), tmp_path), Environment(key, Path("/home/of/environments") / key.folder)
+    with redirect_stdout(terminal):
+        envs.render(envs.Options(), store, [(environment, 2**30, 2**20)])
+        envs.render_removable(store, [(environment, 2**20)])
+    lines = terminal.getvalue().splitlines()
+    assert [line.strip() for line in lines].count(str(environment.path)) == 2, lines
+    assert all(len(line) <= 80 for line in lines if str(environment.path) not in line), lines
 
 
 def test_in_a_pipe_a_row_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -41,7 +41,8 @@ def test_a_filter(visit: Open, name: str, value: str, left: set[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "left"),
     [("PYTORCH_3", {"pytorch_3"}), ("bug pytorch", ALL - {"hostile", "pytorch_5"}), ("conv", {"pytorch_5"}),
-     ("window.pwned", {"hostile"}), ("died by sigsegv", {"pytorch_2", "pytorch_4"}), ("nothing", set())],
+     ("window.pwned", {"hostile"}), ("died by sigsegv", {"pytorch_2", "pytorch_4"}), ("#3", {"pytorch_3"}),
+     ("nothing", set())],
 )  # fmt: skip
 def test_the_text_filter(visit: Open, text: str, left: set[str]) -> None:
     browser = visit("index.html")

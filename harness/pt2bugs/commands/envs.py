@@ -117,7 +117,7 @@ def render_removable(store: Store, removable: Sequence[tuple[Environment, int]])
     """
     print_table(
         [
-            (str(environment.key), f"frees {format_size(freed):>9}", str(environment.path))
+            (f"frees {format_size(freed):>9}", f"{environment.key}  {environment.path}")
             for environment, freed in removable
         ]
     )
@@ -156,7 +156,7 @@ def render(options: Options, store: Store, sizes: Sequence[tuple[Environment, in
         return OK
     print_table(
         [
-            (str(environment.key), f"{format_size(size):>9}", f"{format_size(own):>9} own", str(environment.path))
+            (f"{format_size(size):>9}", f"{format_size(own):>9} own", f"{environment.key}  {environment.path}")
             for environment, size, own in sizes
         ]
     )

@@ -24,7 +24,8 @@ const rows = [...table.querySelectorAll("tbody tr[data-anchor]")].map((element, 
 function matches(row, wanted) {
   const verdicts = wanted.torch ? [row.verdicts[releases.indexOf(wanted.torch)]] : row.verdicts;
   return (
-    wanted.q.toLowerCase().split(/\s+/).every((word) => row.text.includes(word)) &&
+    // An issue is written #163640, and the id of its case has its number.
+    wanted.q.toLowerCase().split(/\s+/).every((word) => row.text.includes(word.replace(/^#(?=\d)/, ""))) &&
     ["component", "symptom", "device", "backend"].every((name) => !wanted[name] || row.facts[name] === wanted[name]) &&
     (wanted.verdict ? verdicts.includes(wanted.verdict) : !wanted.torch || verdicts[0] !== "none")
   );
