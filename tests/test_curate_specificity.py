@@ -153,7 +153,7 @@ def test_a_message_without_values(message: str) -> None:
 def test_an_entry_that_takes_the_failure_of_another_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def refused() -> bool:
         main(["check", "--no-run", "--cases", f"{tmp_path / 'cases'}", "--results", f"{tmp_path / 'results'}"])
-        return "would also accept the failure of pytorch_2" in capsys.readouterr().out
+        return "would also accept the failure of pytorch_2; tell them apart, as by `frame`" in capsys.readouterr().out
 
     bug = {**WRONG, "torch": "<2.10", "match": "^Tensor-likes are not close!$"}
     for number in (1, 2):

@@ -275,7 +275,8 @@ def identity_problem(case: Case, bug: Bug, own: Iterable[Observation] = (), othe
         if other is None and not bug.blocked:
             foreign = next((name for name, seen in others if documents(bug, seen)), "")
             if foreign:
-                return f"the entry would also accept the failure of {foreign}; tell them apart, or name it in same-fix"
+                telling = "tell them apart, as by `frame`, or name it in same-fix"
+                return f"the entry would also accept the failure of {foreign}; {telling}"
     except PatternTimeout:
         return "its pattern takes too long; rewrite it without repetitions inside repetitions"
     if other is None:
