@@ -1,7 +1,8 @@
 """Tiny stand-ins for torch, numpy and setuptools: what the harness touches of them, in milliseconds.
 
 A fake torch has the compiler bugs its `faults` list: a compiled function of that name then fails in the
-way named: ``wrong`` (its result is off), ``raise``, ``abort``, ``hang``, ``slow`` or ``no-space``. All else is right.
+way named: ``wrong`` (its result is off), ``raise``, ``abort``, ``hang``, ``slow`` (by seconds), ``slower`` (by some
+milliseconds) or ``no-space``. All else is right.
 ``threads`` raises in a process that has not set the number of threads itself.
 ``raise@aot_eager`` fails with that backend and those above it, ``raise`` with every one.
 A fault of one backend of torch is called ``inductor:NAME``; a module that registers a backend adds its own to
@@ -95,6 +96,8 @@ def compile(function, backend="inductor", **_):
             raise RuntimeError("the pool of threads was made by another process")
         if fault == "slow":
             time.sleep(3)
+        if fault == "slower":
+            time.sleep(0.02)
         if fault == "hang":
             time.sleep(3600)
         if fault == "no-space":

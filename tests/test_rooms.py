@@ -18,6 +18,7 @@ TRAVELS = (
     "pt2bugs.triage.inside.",
     "pt2bugs.isolate.inside",
     "pt2bugs.repair.inside",
+    "pt2bugs.speed.inside",
     "pt2bugs.upgrade.inside.",
 )
 """Packages that run in the processes of an engine. They need nothing but the standard library: of a named interpreter
@@ -48,6 +49,7 @@ BELOW = {
     },
     "isolate": {"case", "engine", "results", "envs", "run", "errors", "files"},
     "upgrade": {"case", "engine", "results", "envs", "run", "triage", "isolate", "match", "report", "errors", "files"},
+    "speed": {"case", "engine", "results", "run", "bisect", "errors", "files"},
     "cluster": {"case", "engine", "results", "envs", "run", "errors", "files"},
     "report": {"case", "results", "isolate", "bisect", "run", "backends", "errors", "files"},
     "export": {"case", "results", "bisect", "report", "errors", "files"},

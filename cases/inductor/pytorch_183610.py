@@ -44,5 +44,12 @@ def test_zero_divisor_is_an_error(device: str, backend: str) -> None:
             raise AssertionError("integer remainder by zero was accepted")
 
 
+def bench_remainder(device: str):
+    def remainder(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        return a % b
+
+    return remainder, (torch.randint(-1000, 1000, (300_000,), device=device), torch.full((300_000,), 7, device=device))
+
+
 if __name__ == "__main__":
     test_zero_divisor_is_an_error("cpu", "inductor")

@@ -46,6 +46,7 @@ COMMANDS = {
     "upgrade": "what a move to another release breaks, fixes and changes for a program of one's own",
     "exposure": "which documented bugs of a release concern a program of one's own",
     "diff": "what two results folders say differently of the same cells",
+    "bench": "how fast compiled code is beside eager, by release",
     "news": "what broke and what was fixed in the releases measured since a day",
     "matrix": "the matrix in the terminal, or as a picture",
     "export": "data for dashboards",
@@ -65,7 +66,7 @@ COMMANDS = {
 
 GROUPS = {
     "Questions about releases": ("compare", "bisect", "isolate", "hotfix", "news", "matrix", "match"),
-    "Measuring": ("run", "diff", "plan", "merge", "thin", "envs", "doctor"),
+    "Measuring": ("run", "bench", "diff", "plan", "merge", "thin", "envs", "doctor"),
     "A program of one's own, a backend": ("upgrade", "exposure", "triage", "backend"),
     "Data and pages": ("list", "export", "dataset", "repair", "report", "corpus"),
     "Writing cases": ("new", "check", "bless"),
@@ -78,7 +79,7 @@ ASKED = ("compare", "upgrade", "match", "bisect", "triage", "backend", "run", "n
 MEASURING = ("run", "bisect", "compare", "backend")
 """Commands that write the journal while they go."""
 
-PAGED = ("list", "plan", "run", "backend", "bisect", "compare", "diff", "news", "matrix", "corpus", "match")
+PAGED = ("list", "plan", "run", "bench", "backend", "bisect", "compare", "diff", "news", "matrix", "corpus", "match")
 """Commands that print one answer, at the end: on a terminal through a pager where it is longer than the screen."""
 
 SHELLS = ("bash", "zsh", "tcsh", "fish")

@@ -36,7 +36,7 @@ from pt2bugs.case.model import (
 )
 from pt2bugs.case.patterns import NOT_A_PATTERN, compiled
 from pt2bugs.case.private import settings_beside
-from pt2bugs.case.program import did_you_mean, read_program
+from pt2bugs.case.program import did_you_mean, read_program, without_benches
 from pt2bugs.case.toml import TOMLDecodeError, parse_toml
 from pt2bugs.case.vocabulary import COMPONENTS, DEMANDS, EXTRAS, FAILURES, KINDS, SYMPTOMS, UPSTREAM, Outcome
 
@@ -134,7 +134,7 @@ def parse_case(path: Path) -> Case:
         raise CaseError.of(path, block.first_line, "the script metadata has no [tool.pt2bugs] table")
     private = settings_beside(path)
     problems: list[Problem] = []
-    checks, doc = read_program(text, problems)
+    checks, benches, doc = read_program(text, problems)
     settings = {key: table.get(key) for key in _HASHED_SETTINGS}
     case_lines, case_line, bug_lines = _locate(block.toml, block.first_line)
     header = HeaderTable(table, _CASE_KEYS, "[tool.pt2bugs]", case_lines, case_line, problems)
@@ -185,8 +185,9 @@ def parse_case(path: Path) -> Case:
     )
     if problems:
         raise CaseError(path, problems)
-    digest = hashlib.sha256(f"{block.program}\0{json.dumps(settings, sort_keys=True)}".encode()).hexdigest()
-    return Case(id=path.stem, path=path, checks=checks, hash=digest[:16], doc=doc, **case)
+    judged = f"{without_benches(block.program)}\0{json.dumps(settings, sort_keys=True)}"
+    digest = hashlib.sha256(judged.encode()).hexdigest()
+    return Case(id=path.stem, path=path, checks=checks, benches=benches, hash=digest[:16], doc=doc, **case)
 
 
 def _parse_toml(path: Path, toml: str, first: int) -> dict[str, Any]:

@@ -125,7 +125,7 @@ class Bug:
 
 @dataclass(frozen=True)
 class Check:
-    """A ``test_*`` function: its name, the parameters it takes (of `PARAMETERS`), its line."""
+    """A ``test_*`` or ``bench_*`` function: its name, the parameters it takes (of `PARAMETERS`), its line."""
 
     name: str
     parameters: tuple[str, ...]
@@ -134,7 +134,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Case:
-    """One documented issue. `timeout` is in seconds, `memory` in MiB, `demands` by check.
+    """One documented issue. `timeout` is in seconds, `memory` in MiB, `demands` by check; `benches` are for speed.
 
     `upstream` is the state of the issue on the day `upstream_seen`, `reported_on` the release that its reporter had,
     `found_beside` the address of what the failure was found with, where that is not the linked issue; `network` says
@@ -174,6 +174,7 @@ class Case:
     reported_on: str = ""
     found_beside: str = ""
     network: bool = False
+    benches: tuple[Check, ...] = ()
 
     @property
     def unmeasured(self) -> bool:

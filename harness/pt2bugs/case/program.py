@@ -1,4 +1,4 @@
-"""The program of a case file: its checks and its explanation, read without importing it."""
+"""The program of a case file: its checks, its benches and its explanation, read without importing it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,12 @@ from pt2bugs.case.vocabulary import PARAMETERS
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def read_program(text: str, problems: list[Problem]) -> tuple[tuple[Check, ...], str]:
-    """Return the checks and the docstring of a program.
+BENCH = "bench_"
+"""Begin of the names of functions that are measured for speed and never judged."""
+
+
+def read_program(text: str, problems: list[Problem]) -> tuple[tuple[Check, ...], tuple[Check, ...], str]:
+    """Return the checks, the benches and the docstring of a program.
 
     Args:
         text: the program.
@@ -27,26 +31,55 @@ def read_program(text: str, problems: list[Problem]) -> tuple[tuple[Check, ...],
             tree = ast.parse(text)
     except SyntaxError as error:
         problems.append(Problem(error.lineno, f"is not Python: {error.msg}"))
-        return (), ""
+        return (), (), ""
     except (ValueError, RecursionError, MemoryError) as error:
         problems.append(Problem(None, f"is not Python that can be parsed: {error or type(error).__name__}"))
-        return (), ""
-    checks: dict[str, Check] = {}
-    for node in tree.body:
-        if isinstance(node, _FUNCTIONS) and node.name.startswith("test_"):
-            problems += [Problem(node.lineno, f"check {node.name} {problem}") for problem in _problems_of(node, text)]
-            if node.name in checks:
-                problems.append(Problem(node.lineno, f"check {node.name} is defined twice"))
-            names = tuple(argument.arg for argument in (*node.args.args, *node.args.kwonlyargs))
-            checks[node.name] = Check(node.name, names, node.lineno)
+        return (), (), ""
+    checks, benches = (_functions(tree, text, prefix, word, problems) for prefix, word in _WORDS.items())
     if text.count("def test_") > len(checks):  # to look at every node takes as long as all of the above
         problems += _checks_that_never_run(tree)
     if not checks:
         problems.append(Problem(None, "has no check: write at least one function named test_*"))
-    return tuple(checks.values()), (ast.get_docstring(tree) or "")
+    return checks, benches, (ast.get_docstring(tree) or "")
 
 
-def _problems_of(node: ast.FunctionDef | ast.AsyncFunctionDef, text: str) -> Iterator[str]:
+_WORDS = {"test_": "check", BENCH: "bench"}
+
+
+def _functions(tree: ast.Module, text: str, prefix: str, word: str, problems: list[Problem]) -> tuple[Check, ...]:
+    """Return the functions of the module itself whose names begin so, in their order."""
+    functions: dict[str, Check] = {}
+    for node in tree.body:
+        if isinstance(node, _FUNCTIONS) and node.name.startswith(prefix):
+            problems += [
+                Problem(node.lineno, f"{word} {node.name} {problem}") for problem in _problems_of(node, text, word)
+            ]
+            if node.name in functions:
+                problems.append(Problem(node.lineno, f"{word} {node.name} is defined twice"))
+            names = tuple(argument.arg for argument in (*node.args.args, *node.args.kwonlyargs))
+            functions[node.name] = Check(node.name, names, node.lineno)
+    return tuple(functions.values())
+
+
+def without_benches(program: str) -> str:
+    """Return a program as it is without its benches, and without the blank lines before each: the part that is judged.
+
+    Args:
+        program: that can be parsed.
+    """
+    if f"def {BENCH}" not in program:
+        return program
+    lines = program.split("\n")
+    for node in reversed(ast.parse(program).body):
+        if isinstance(node, _FUNCTIONS) and node.name.startswith(BENCH):
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) - 1
+            while first and not lines[first - 1].strip():
+                first -= 1
+            del lines[first : node.end_lineno]
+    return "\n".join(lines)
+
+
+def _problems_of(node: ast.FunctionDef | ast.AsyncFunctionDef, text: str, word: str) -> Iterator[str]:
     if isinstance(node, ast.AsyncFunctionDef):
         yield "must be a plain function, not async"
     if node.args.posonlyargs:
@@ -56,7 +89,7 @@ def _problems_of(node: ast.FunctionDef | ast.AsyncFunctionDef, text: str) -> Ite
     for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
         if argument.arg not in PARAMETERS:
             hint = did_you_mean(argument.arg, PARAMETERS)
-            yield f"takes {argument.arg!r}; a check takes only the parameters {' and '.join(PARAMETERS)}{hint}"
+            yield f"takes {argument.arg!r}; a {word} takes only the parameters {' and '.join(PARAMETERS)}{hint}"
 
 
 def _checks_that_never_run(tree: ast.Module) -> Iterator[Problem]:

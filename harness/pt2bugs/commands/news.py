@@ -1,4 +1,4 @@
-"""`pt2bugs news`: what broke and what was fixed in the releases and nightlies measured since a day."""
+"""`pt2bugs news`: what broke, what was fixed and what became slower in the releases measured since a day."""
 
 from __future__ import annotations
 
@@ -14,12 +14,17 @@ from pt2bugs.commands import OK
 from pt2bugs.commands.console import print_json, print_markdown, say, warn
 from pt2bugs.commands.options import LinesOptions, option
 from pt2bugs.commands.selection import results_of, select_cases, select_lines
+from pt2bugs.errors import InputError
 from pt2bugs.files import write_text
 from pt2bugs.report.news import ReleaseNews, Split, feed, markdown, news
+from pt2bugs.speed import journal
+from pt2bugs.speed.history import SLOWER, Slower, in_words, slower_steps
+from pt2bugs.speed.measurement import program_hash
 
 EXAMPLES = (
     ("pt2bugs news --since 2026-11-15", "what a week of nightlies broke and fixed, as Markdown"),
     ("pt2bugs news --since 2026-11-15 --feed site/news.xml", "the same, and an Atom feed beside the page"),
+    ("pt2bugs news --since 2026-11-15 --slower", "benches whose compiled code takes longer than in the release before"),
 )
 
 
@@ -60,6 +65,11 @@ class Options(LinesOptions):
     output: Path | None = option(
         "-o", "--output", parse=Path, metavar="FILE", exclusive=True, help="write there instead of stdout"
     )
+    slower: bool = option(
+        "--slower",
+        default=False,
+        help=f"instead: the benches that take at least {SLOWER:g} times as long beside eager, in each process",
+    )
     json: bool = option("--json", default=False, exclusive=True, help="as JSON: an object for each release")
 
 
@@ -70,6 +80,8 @@ def run(options: Options) -> int:
         options: of the command.
     """
     corpus, cases = select_cases(options)
+    if options.slower:
+        return render_slower(options, query_slower(options, cases))
     return render(options, query(options, corpus, cases))
 
 
@@ -105,4 +117,36 @@ def render(options: Options, told: Sequence[ReleaseNews]) -> int:
     changed = sum(len(release.steps) for release in told)
     measured = f"{number_of(len(told), 'release')} measured since {options.since}"
     say(f"{measured}: {number_of(changed, 'check')} changed in them")
+    return OK
+
+
+def query_slower(options: Options, cases: Sequence[Case]) -> list[Slower]:
+    """Return the benches that became slower in a release that was measured since the moment asked for.
+
+    Args:
+        options: of the command.
+        cases: the selected ones.
+
+    Raises:
+        InputError: an option is for the other news.
+    """
+    if options.feed or options.output:
+        raise InputError("--slower prints on stdout; leave --feed and --output out")
+    programs = {case.id: program_hash(case) for case in cases if case.benches}
+    speeds = journal.read(results_of(options, ()).folder, programs, warn)
+    return list(slower_steps(speeds, options.since))
+
+
+def render_slower(options: Options, steps: Sequence[Slower]) -> int:
+    """Print what became slower. Return the exit code.
+
+    Args:
+        options: of the command.
+        steps: from one release to the next.
+    """
+    if options.json:
+        print_json([step.as_dict() for step in steps])
+    for text in () if options.json else in_words(steps):
+        print(text)
+    say(f"{number_of(len(steps), 'slowdown')} in what was measured since {options.since}")
     return OK

@@ -1,0 +1,1 @@
+"""How fast compiled code is beside eager, by release."""
