@@ -123,6 +123,12 @@ def test_the_figures_of_isolated_fixes_are_those_of_the_committed_results() -> N
         assert f"| {path.stem} |" in text
 
 
+def test_the_tables_of_speed_are_those_of_the_committed_results() -> None:
+    module = maker("make_speed")
+    text = module.PAGE.read_text(encoding="utf-8")
+    assert text == module.page(text), "python docs/make_speed.py"
+
+
 def test_the_picture_of_the_readme_is_up_to_date(tmp_path: Path) -> None:
     where = ["--cases", str(ROOT / "cases"), "--results", str(ROOT / "results")]
     assert main(["matrix", "--summary", str(tmp_path / "bugs.svg"), *where]) == 0

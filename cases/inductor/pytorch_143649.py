@@ -44,5 +44,12 @@ def test_zero_divisor_is_an_error(device: str, backend: str) -> None:
             raise AssertionError("integer division by zero was accepted")
 
 
+def bench_floor_divide(device: str) -> tuple:
+    def divide(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        return torch.floor_divide(a, b)
+
+    return divide, (torch.randint(-1000, 1000, (300_000,), device=device), torch.full((300_000,), 7, device=device))
+
+
 if __name__ == "__main__":
     test_zero_divisor_is_an_error("cpu", "inductor")

@@ -35,5 +35,9 @@ def test_nan_stays_nan(device: str, backend: str) -> None:
     assert actual != actual, f"sin(atan(nan)) is {actual}"
 
 
+def bench_sine_of_angle(device: str) -> tuple:
+    return sine_of_angle, (torch.randn(300_000, device=device),)
+
+
 if __name__ == "__main__":
     test_nan_stays_nan("cpu", "inductor")

@@ -50,5 +50,12 @@ def test_empty_dimension_in_pieces_of_zero(device: str, backend: str) -> None:
     torch.testing.assert_close([tuple(piece.shape) for piece in pieces], expected)
 
 
+def bench_split(device: str) -> tuple:
+    def split(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return tuple(piece + 1 for piece in torch.unsafe_split(x, 512, 0))
+
+    return split, (torch.randn(4096, 256, device=device),)
+
+
 if __name__ == "__main__":
     test_empty_dimension_in_pieces_of_zero("cpu", "inductor")

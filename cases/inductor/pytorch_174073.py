@@ -43,5 +43,12 @@ def test_argmin_of_a_transposed_mutated_input(device: str, backend: str) -> None
             raise AssertionError(f"argmin over a transposed mutated input is {index}, not {expected}")
 
 
+def bench_argmin_of_a_transposed_product(device: str) -> tuple:
+    def scale_then_argmin(x: torch.Tensor) -> torch.Tensor:
+        return (x * 2).t().argmin()
+
+    return scale_then_argmin, (torch.randn(1024, 512, device=device),)
+
+
 if __name__ == "__main__":
     test_argmin_of_a_transposed_mutated_input("cpu", "inductor")

@@ -46,5 +46,10 @@ def test_negative_row_is_refused(device: str, backend: str) -> None:
             raise AssertionError(f"embedding accepted row -3 and returned {result[1].tolist()}")
 
 
+def bench_embedding(device: str) -> tuple:
+    rows = torch.randint(0, 1000, (20_000,), device=device)
+    return F.embedding, (rows, torch.randn(1000, 64, device=device))
+
+
 if __name__ == "__main__":
     test_negative_row_is_refused("cpu", "inductor")

@@ -44,7 +44,7 @@ def test_zero_divisor_is_an_error(device: str, backend: str) -> None:
             raise AssertionError("integer remainder by zero was accepted")
 
 
-def bench_remainder(device: str):
+def bench_remainder(device: str) -> tuple:
     def remainder(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         return a % b
 

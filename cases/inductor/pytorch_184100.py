@@ -53,5 +53,13 @@ def test_gradient(device: str, backend: str) -> None:
     torch.testing.assert_close(gradients[0], gradients[1])
 
 
+def bench_gradient(device: str) -> tuple:
+    def gradient(z: torch.Tensor) -> torch.Tensor:
+        (grad,) = torch.autograd.grad(rotated_length(z), z)
+        return grad
+
+    return gradient, (torch.randn(200_000, dtype=torch.complex64, device=device).requires_grad_(),)
+
+
 if __name__ == "__main__":
     test_gradient("cpu", "inductor")

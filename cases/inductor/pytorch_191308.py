@@ -37,5 +37,10 @@ def test_dtype_of_the_product(device: str, backend: str) -> None:
     torch.testing.assert_close(actual, expected, rtol=0, atol=0)
 
 
+def bench_product(device: str) -> tuple:
+    a, b = torch.randint(-9, 9, (64, 1, 128), device=device), torch.randint(-9, 9, (64, 128, 128), device=device)
+    return product, (a.to(torch.int8), b.to(torch.int8))
+
+
 if __name__ == "__main__":
     test_dtype_of_the_product("cpu", "inductor")

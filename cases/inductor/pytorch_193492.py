@@ -40,5 +40,12 @@ def test_argmax_of_a_pooled_transposed_view(device: str, backend: str) -> None:
             raise AssertionError(f"argmax after pooling of a non-contiguous view is {index}, not {expected}")
 
 
+def bench_argmax_of_a_pooled_transposed_view(device: str) -> tuple:
+    def pool_argmax(x: torch.Tensor) -> torch.Tensor:
+        return torch.adaptive_avg_pool1d(x, 32).argmax()
+
+    return pool_argmax, (torch.rand(128, 64, 128, device=device).transpose(0, 1),)
+
+
 if __name__ == "__main__":
     test_argmax_of_a_pooled_transposed_view("cpu", "inductor")

@@ -39,5 +39,14 @@ def test_rows_of_a_convolution(device: str, backend: str) -> None:
         torch.testing.assert_close(actual, pick_rows(x, weight))
 
 
+def bench_rows_of_a_convolution(device: str) -> tuple:
+    weight = torch.randn(32, 16, 3, 3, device=device)
+
+    def rows(x: torch.Tensor) -> torch.Tensor:
+        return pick_rows(x, weight)
+
+    return torch.no_grad()(rows), (torch.randn(8, 16, 64, 64, device=device),)
+
+
 if __name__ == "__main__":
     test_rows_of_a_convolution("cpu", "inductor")

@@ -35,5 +35,12 @@ def test_empty_tensor(device: str, backend: str) -> None:
     assert variance != variance and mean != mean, f"of no numbers the variance is {variance} and the mean {mean}"
 
 
+def bench_moments_of_rows(device: str) -> tuple:
+    def moments_of_rows(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return torch.var_mean(x, dim=1)
+
+    return moments_of_rows, (torch.randn(256, 4096, device=device),)
+
+
 if __name__ == "__main__":
     test_empty_tensor("cpu", "inductor")

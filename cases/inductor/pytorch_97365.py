@@ -36,5 +36,10 @@ def test_negative_computed_index(device: str, backend: str) -> None:
     assert actual == [19.0] * 4, f"index -1 of 10.0 to 19.0 reads {actual}"
 
 
+def bench_computed_index(device: str) -> tuple:
+    index = torch.randint(1, 10_000, (300_000,), device=device)
+    return previous, (torch.randn(10_000, device=device), index)
+
+
 if __name__ == "__main__":
     test_negative_computed_index("cpu", "inductor")

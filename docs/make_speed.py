@@ -1,0 +1,65 @@
+"""Writes the tables of docs/evaluation/speed.md from `results/perf`: `python docs/make_speed.py`.
+
+What stands between two comments ``<!-- name -->`` and ``<!-- end -->`` is written anew. A test holds it up to date.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from pt2bugs.commands.bench import rows
+from pt2bugs.commands.selection import load_corpus
+from pt2bugs.speed import journal
+from pt2bugs.speed.history import slower_steps
+from pt2bugs.speed.journal import Speeds
+from pt2bugs.speed.measurement import program_hash
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "evaluation" / "speed.md"
+_PART = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def page(text: str) -> str:
+    """The page with the tables of the committed results."""
+    programs = {case.id: program_hash(case) for case in load_corpus([ROOT / "cases"]) if case.benches}
+    speeds = journal.read(ROOT / "results", programs, sys.exit)
+    parts = {"ratios": ratios, "slower": slower}
+    return _PART.sub(lambda part: f"{part[1]}\n{parts[part[2]](speeds)}\n\n{part[3]}", text)
+
+
+def ratios(speeds: Speeds) -> str:
+    """A row for each bench, a column for each release."""
+    releases, lines = rows(speeds)
+    return table(["bench", *releases], lines)
+
+
+def slower(speeds: Speeds) -> str:
+    """A row for each bench that became slower, the most first."""
+    steps = sorted(slower_steps(speeds), key=lambda step: -step.factor)
+    lines = [
+        (
+            f"{step.after.case} {step.after.bench}",
+            f"{step.before.release} to {step.after.release}",
+            f"{step.factor:.1f}",
+            f"{step.seconds:.1f}",
+            ", ".join(f"{name} {old} to {new}" for name, (old, new) in step.changed_counts.items()) or "-",
+        )
+        for step in steps
+    ]
+    return (
+        table(["bench", "releases", "beside eager", "compiled call", "counts that changed"], lines)
+        if lines
+        else "None."
+    )
+
+
+def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
+    return "\n".join(f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *lines))
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
