@@ -90,7 +90,7 @@ def in_words(steps: Sequence[Slower]) -> Iterator[str]:
         yield (
             f"{step.after.case} {step.after.bench}: torch {step.after.release} takes {step.factor:.1f} times as long "
             f"beside eager as {step.before.release} ({step.before.spread}, then {step.after.spread}; "
-            f"a compiled call {step.seconds:.1f} times)"
+            f"a compiled call {step.seconds:.1f} times{', as eager became faster' if step.seconds < SLOWER else ''})"
         )
         if step.changed_counts:
             counts = ", ".join(f"{name} {old} -> {new}" for name, (old, new) in step.changed_counts.items())
