@@ -127,8 +127,8 @@ def measure(options: Options, selected: Selected) -> Measured:
         releases.sort(key=Version)
         bench_lines = _Measuring(options, selected, environments, stack)
         for bench in selected.benches if options.bisect else ():
-            found = search(releases, lambda release, bench=bench: bench_lines.of(bench, release))  # type: ignore[misc]
-            for step in found.transitions():
+            answered = search(releases, lambda release, bench=bench: bench_lines.of(bench, release))  # type: ignore[misc]
+            for step in answered.transitions():
                 say(f"{bench}: changes between torch {step.before} and {step.after}")
         if not options.bisect:
             for release in releases:
