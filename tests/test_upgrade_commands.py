@@ -84,6 +84,17 @@ def test_a_move_that_breaks(project: Project) -> None:
         assert "fails on torch 2.91.0" in (project.folder / "out" / name).read_text()
 
 
+def test_a_package_of_another_build_of_torch_breaks_nothing(project: Project) -> None:
+    """Its library is not loaded on the newer release, so that nothing of the program could be run there."""
+    lost = 'if torch.__version__ == "2.91.0":\n    raise RuntimeError("operator vision::nms does not exist")\n'
+    (project.folder / "built.py").write_text(
+        BREAKS.replace("mine", "fine").replace("import torch\n", f"import torch\n{lost}")
+    )
+    status, stdout, stderr = run(project, "upgrade", "built.py", "--from", "2.90.0", "--to", "2.91.0")
+    assert (status, stdout) == (2, ""), stderr
+    assert "operator vision::nms does not exist; install both from one index" in stderr.splitlines()[-1]
+
+
 def test_what_a_move_fixes(project: Project) -> None:
     status, stdout, stderr = run(project, "upgrade", "rows.py", "--from", "2.90.0", "--to", "2.91.0")
     assert status == 0, stderr

@@ -12,7 +12,7 @@ from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.commands.upgrade import as_dict, lines
 from pt2bugs.report.upgrade import as_markdown, as_page
 from pt2bugs.upgrade.exposure import Exposed, Exposure
-from pt2bugs.upgrade.move import CAVEAT, LISTS, TITLES, Entry, Move, Replayed, Side, not_covered, notes_of
+from pt2bugs.upgrade.move import CAVEAT, LISTS, TITLES, Entry, Move, Replayed, Side, not_covered, notes_of, prevented
 from pt2bugs.upgrade.recorded import Recorded
 
 
@@ -101,6 +101,22 @@ def test_odd_programs_get_one_sentence(run: Recorded, sentence: str) -> None:
     assert line.startswith("torch 2.90.0 and 2.91.0: the program ")
     assert sentence in line
     assert not lists["breaks_for_you"]
+
+
+@pytest.mark.parametrize(
+    ("run", "why"),
+    [
+        (ran(Outcome.ERROR, "torch cannot be imported"), "could not be run"),
+        (ran(Outcome.RAISE, "operator torchvision::nms does not exist"), "install both from one index"),
+        (ran(Outcome.RAISE, "operator aten::lost does not exist"), ""),
+        (ran(Outcome.RAISE, "operator does not exist"), ""),
+        (GOOD, ""),
+    ],
+)
+def test_a_run_that_its_environment_prevented(run: Recorded, why: str) -> None:
+    """A package whose library was not loaded says nothing of the release; an operator that torch lost does."""
+    assert why in prevented(run)
+    assert bool(why) is bool(prevented(run))
 
 
 def test_a_program_that_is_stopped_is_no_hang_if_it_was_slow_before() -> None:

@@ -14,7 +14,6 @@ from typing import Any
 from packaging.version import Version
 
 from pt2bugs.case.corpus import corpus_roots
-from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say, warn
 from pt2bugs.commands.options import ProgramOptions, folder, option
@@ -41,6 +40,7 @@ from pt2bugs.upgrade.move import (
     digest_of,
     not_covered,
     notes_of,
+    prevented,
     recognizer,
 )
 from pt2bugs.upgrade.recorded import Program, Recorder
@@ -203,8 +203,8 @@ def _run(side: Side, recorder: Recorder) -> None:
     for number in range(1, RUNS + 1):
         say(f"torch {side.release}: the program, run {number} of {RUNS}")
         run = recorder.record(capture=number == 1, share=False)
-        if run.seen.outcome is Outcome.ERROR:
-            side.problem, side.runs = f"the program could not be run: {run.ending}", []
+        if why := prevented(run):
+            side.problem, side.runs = why, []
             return
         side.runs.append(run)
     side.notes += notes_of(side.runs[0])

@@ -424,6 +424,20 @@ def _changed(name: str, old: Sequence[float], new: Sequence[float]) -> str:
     return f"{now} {_MEANING[name]} (before: {was})"
 
 
+def prevented(run: Recorded) -> str:
+    """Return why a run says nothing of the program, which its environment did not let begin; empty if it does.
+
+    Args:
+        run: of the program.
+    """
+    if run.seen.outcome is Outcome.ERROR:
+        return f"the program could not be run: {run.ending}"
+    if stated("not-loaded", run.seen.message):
+        why = "a package of the program is built for another build of torch, and does not load there"
+        return f"{why}: {run.seen.message.splitlines()[0]}; install both from one index"
+    return ""
+
+
 def reason_of(run: Recorded) -> str:
     """Return why a program could not show all of itself, in a sentence; empty if it did, or has a failure of its own.
 
