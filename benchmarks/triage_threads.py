@@ -68,7 +68,8 @@ def rights_of(row: Row, truth: Row) -> dict[str, bool]:
             "component": row["component"] in truth["component"],
         }
     if "known" in truth:
-        right["known"] = bool(row["known"]) and row["known"][0] in [[kind, truth["known"]] for kind in KINDS]
+        cases = (truth["known"], *truth.get("known-too", ()))
+        right["known"] = bool(row["known"]) and row["known"][0] in [[kind, case] for kind in KINDS for case in cases]
     return right
 
 
