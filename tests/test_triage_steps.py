@@ -317,6 +317,13 @@ def _class_of(
             "eager",
             ("internal-error", "dynamic-shapes"),
         ),
+        (
+            Identity(
+                Outcome.RAISE, "torch._dynamo.exc.BackendCompilerFailed", "x", "torch/_higher_order_ops/scan.py:9 f"
+            ),
+            "aot_eager_decomp_partition",
+            ("backend-failure", "higher-order-ops"),
+        ),
         (Identity(Outcome.WRONG, "AssertionError", "Tensor-likes are not close!"), "none", (None, None)),
         (
             Identity(Outcome.WRONG, "AssertionError", "Tensor-likes are not close!"),

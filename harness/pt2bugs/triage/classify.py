@@ -62,11 +62,12 @@ _RUNG_COMPONENT = {
     "export_non_strict": "export",
     "as_written": "inductor",
 }
+_SHARED = frozenset({"fake-tensor", "dynamic-shapes", "higher-order-ops", "custom-op"})
 _REFINING = {
-    "eager": frozenset({"fake-tensor", "dynamic-shapes", "higher-order-ops", "custom-op"}),
-    "aot_eager": frozenset({"fake-tensor", "dynamic-shapes", "higher-order-ops", "custom-op", "functorch"}),
-    "aot_eager_decomp_partition": frozenset({"fake-tensor", "dynamic-shapes"}),
-    "inductor": frozenset({"fake-tensor", "dynamic-shapes", "custom-op"}),
+    "eager": _SHARED,
+    "aot_eager": _SHARED | {"functorch"},
+    "aot_eager_decomp_partition": _SHARED,
+    "inductor": _SHARED,
 }
 """Components that a frame can name, by first failing rung: those that the layer shares with others."""
 _ENTRY_COMPONENT = (
