@@ -1,9 +1,10 @@
 """A smaller program with the same failure at the same layer.
 
-Numbers of epochs, steps and layers become small first, as every later candidate then runs faster. Whole statements go
-next, functions and classes among them, in halves, quarters and one by one. The rest is pysource-minimize's, which
-takes away and simplifies nodes of the syntax tree. Each candidate is answered by the engine: the same identity on the
-rung that fails first, and a pass on the rung below.
+Numbers of epochs, steps and layers become small first, as every later candidate then runs faster. Calls of the
+program's own functions and modules become one of their arguments, and what nothing uses goes with them. Whole
+statements go next, in halves, quarters and one by one. The rest is pysource-minimize's, which takes away and simplifies
+nodes of the syntax tree. Each candidate is answered by the engine: the same identity on the rung that fails first, and
+a pass on the rung below.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from pt2bugs.triage.ladder import BELOW, EXPORTS, LAYERS, Ladder
 from pt2bugs.triage.program import Program, expects_exception
 from pt2bugs.triage.reproduce import Reproduction
 from pt2bugs.triage.runner import ProgramRunner, RunResult
+from pt2bugs.triage.unused import without_calls, without_unused
 
 _MADE_UP = re.compile(r"unique_name_\d+")
 """Name that pysource-minimize gives to a target that it cannot take away."""
@@ -253,11 +255,14 @@ def minimize(
                 program.source, before, before, asks.tries, "without its comments it does not fail in the same way"
             )
         with_small_counts(best, check)
+        check(without_unused(best))
+        without_calls(best, check)
         while (smaller := without_statements(best, check)) != best:
             # A definition goes once nothing uses it any more.
             if not check(smaller):
                 break
         reduce(best, check, retries=0)
+        check(without_unused(best))
     except _Spent:
         why_not = "its share of the budget was spent"
     except EngineError:

@@ -1,0 +1,126 @@
+"""Whole functions and classes that a smaller program does not need, found before their statements are tried."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+
+_BLOCKS = ("body", "orelse", "finalbody")
+_CALLED_BY_TORCH = frozenset({"forward"})
+"""Methods that are used although no program names them."""
+
+
+def without_calls(source: str, check: Callable[[str], bool]) -> str:
+    """Return the program with calls of its own functions and modules made one of their arguments, as a check allows.
+
+    What nothing uses after that goes with the call.
+
+    Args:
+        source: of the program.
+        check: says whether a candidate will do.
+    """
+    position = 0
+    while position < len(calls := _own_calls(ast.parse(source))):
+        call = calls[position]
+        for argument in call.args:
+            if isinstance(argument, ast.Starred):
+                continue
+            smaller = without_unused(ast.unparse(_Replaced(call, argument).visit(ast.parse(source))))
+            if check(smaller):
+                source = smaller
+                break
+        else:
+            position += 1
+    return source
+
+
+def _own_calls(tree: ast.Module) -> list[ast.Call]:
+    """Return the calls of what a program defines or holds as an attribute, the last line first, outer before inner."""
+    defined = {node.name for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+
+    def is_own(function: ast.expr) -> bool:
+        if isinstance(function, ast.Attribute):
+            return isinstance(function.value, ast.Name) and function.value.id == "self"
+        return isinstance(function, ast.Name) and function.id in defined
+
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args and is_own(node.func)]
+    return sorted(calls, key=lambda call: (-call.lineno, call.col_offset))
+
+
+class _Replaced(ast.NodeTransformer):
+    """Puts an argument in the place of a call, in another tree of the same text."""
+
+    def __init__(self, call: ast.Call, argument: ast.expr) -> None:
+        self._place, self._argument = _place(call), argument
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        return self._argument if _place(node) == self._place else self.generic_visit(node)
+
+
+def _place(node: ast.expr) -> tuple[int, int, int | None, int | None]:
+    return node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
+
+
+def without_unused(source: str) -> str:
+    """Return the program without functions, classes, methods, attributes, names and imports that nothing reads.
+
+    A name that is given the result of a call stays: the call may be what fails.
+
+    Args:
+        source: of the program.
+    """
+    tree = ast.parse(source)
+    while _drop_unused(tree):
+        pass
+    return ast.unparse(tree) + "\n"
+
+
+def _drop_unused(tree: ast.Module) -> bool:
+    """Take away what nothing reads. Return whether there was any, as others may be unused without it."""
+    nodes = list(ast.walk(tree))
+    read = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)}
+    read |= {node.attr for node in nodes if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Store)}
+    read |= {node.arg for node in nodes if isinstance(node, ast.keyword) and node.arg}
+    read |= {name for node in nodes if isinstance(node, (ast.Global, ast.Nonlocal)) for name in node.names}
+    found = False
+    for node in nodes:
+        for name in _BLOCKS:
+            block = getattr(node, name, None)
+            if isinstance(block, list) and block and isinstance(block[0], ast.stmt):
+                kept = [statement for statement in block if not _is_unused(statement, read)]
+                found |= len(kept) < len(block)
+                setattr(node, name, kept or ([ast.Pass()] if name == "body" and node is not tree else []))
+    return found
+
+
+def _is_unused(statement: ast.stmt, read: set[str]) -> bool:
+    if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+        is_called = statement.name.startswith("__") or statement.name in _CALLED_BY_TORCH
+        return not is_called and not statement.decorator_list and statement.name not in read
+    if isinstance(statement, (ast.Import, ast.ImportFrom)):
+        statement.names = [alias for alias in statement.names if _bound(alias) in read | {"*"}] or statement.names
+        return all(_bound(alias) not in read | {"*"} for alias in statement.names)
+    if isinstance(statement, (ast.Assign, ast.AnnAssign)):
+        targets = list(_targets(statement))
+        is_attribute = all(isinstance(target, ast.Attribute) for target in targets)
+        calls = statement.value is not None and any(isinstance(node, ast.Call) for node in ast.walk(statement.value))
+        return (is_attribute or not calls) and all(
+            (target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", "")) not in read | {""}
+            for target in targets
+        )
+    return False
+
+
+def _bound(alias: ast.alias) -> str:
+    return alias.asname or alias.name.partition(".")[0]
+
+
+def _targets(statement: ast.Assign | ast.AnnAssign) -> Iterator[ast.expr]:
+    """Yield the single targets of an assignment, those within a tuple among them."""
+    waiting = list(statement.targets) if isinstance(statement, ast.Assign) else [statement.target]
+    while waiting:
+        target = waiting.pop()
+        if isinstance(target, (ast.Tuple, ast.List)):
+            waiting += target.elts
+        else:
+            yield target
