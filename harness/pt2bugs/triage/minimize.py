@@ -1,8 +1,9 @@
 """A smaller program with the same failure at the same layer.
 
 Numbers of epochs, steps and layers become small first, as every later candidate then runs faster. Calls of the
-program's own functions and modules become one of their arguments, and what nothing uses goes with them. Whole
-statements go next, in halves, quarters and one by one. The rest is pysource-minimize's, which takes away and simplifies
+program's own functions and modules become one of their arguments, settings become their values, and what nothing uses
+goes with them. Whole statements go next, in halves, quarters and one by one; small functions become what they compute,
+and names that are read once their values. The rest is pysource-minimize's, which takes away and simplifies
 nodes of the syntax tree. Each candidate is answered by the engine: the same identity on the rung that fails first, and
 a pass on the rung below.
 """
@@ -25,6 +26,7 @@ from pt2bugs.errors import install_command
 from pt2bugs.files import write_text
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.identity import Identity, is_repeated, is_repeated_verbatim
+from pt2bugs.triage.inlining import with_bodies, with_settings, with_values
 from pt2bugs.triage.ladder import BELOW, EXPORTS, LAYERS, Ladder
 from pt2bugs.triage.program import Program, expects_exception
 from pt2bugs.triage.reproduce import Reproduction
@@ -257,12 +259,14 @@ def minimize(
         with_small_counts(best, check)
         check(without_unused(best))
         without_calls(best, check)
-        while (smaller := without_statements(best, check)) != best:
-            # A definition goes once nothing uses it any more.
-            if not check(smaller):
-                break
+        with_settings(best, check)
+        without_more_statements(best, check)
+        with_bodies(best, check)
+        without_more_statements(best, check)
+        with_values(best, check)
         reduce(best, check, retries=0)
         check(without_unused(best))
+        with_values(best, check)
     except _Spent:
         why_not = "its share of the budget was spent"
     except EngineError:
@@ -338,6 +342,18 @@ def _counts(tree: ast.Module) -> Iterator[ast.Constant]:
         elif isinstance(node, ast.arguments):
             defaults = zip(reversed(node.args), reversed(node.defaults), strict=False)
             yield from (value for arg, value in defaults if isinstance(value, ast.Constant) and _COUNTS.search(arg.arg))
+
+
+def without_more_statements(source: str, check: Callable[[str], bool]) -> str:
+    """Return the program without statements, tried until none goes: a definition goes once nothing uses it.
+
+    Args:
+        source: of the program.
+        check: says whether a candidate will do.
+    """
+    while (smaller := without_statements(source, check)) != source and check(smaller):
+        source = smaller
+    return source
 
 
 def without_statements(source: str, check: Callable[[str], bool]) -> str:

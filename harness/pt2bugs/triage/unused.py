@@ -78,22 +78,25 @@ def without_unused(source: str) -> str:
 def _drop_unused(tree: ast.Module) -> bool:
     """Take away what nothing reads. Return whether there was any, as others may be unused without it."""
     nodes = list(ast.walk(tree))
-    read = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)}
-    read |= {node.attr for node in nodes if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Store)}
-    read |= {node.arg for node in nodes if isinstance(node, ast.keyword) and node.arg}
-    read |= {name for node in nodes if isinstance(node, (ast.Global, ast.Nonlocal)) for name in node.names}
+    names = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)}
+    names |= {name for node in nodes if isinstance(node, (ast.Global, ast.Nonlocal)) for name in node.names}
+    attributes = {
+        node.attr for node in nodes if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Store)
+    }
+    attributes |= {node.arg for node in nodes if isinstance(node, ast.keyword) and node.arg}
     found = False
     for node in nodes:
         for name in _BLOCKS:
             block = getattr(node, name, None)
             if isinstance(block, list) and block and isinstance(block[0], ast.stmt):
-                kept = [statement for statement in block if not _is_unused(statement, read)]
+                read = names | attributes if isinstance(node, ast.ClassDef) else names
+                kept = [statement for statement in block if not _is_unused(statement, read, attributes)]
                 found |= len(kept) < len(block)
                 setattr(node, name, kept or ([ast.Pass()] if name == "body" and node is not tree else []))
     return found
 
 
-def _is_unused(statement: ast.stmt, read: set[str]) -> bool:
+def _is_unused(statement: ast.stmt, read: set[str], attributes: set[str]) -> bool:
     if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
         is_called = statement.name.startswith("__") or statement.name in _CALLED_BY_TORCH
         return not is_called and not statement.decorator_list and statement.name not in read
@@ -105,7 +108,9 @@ def _is_unused(statement: ast.stmt, read: set[str]) -> bool:
         is_attribute = all(isinstance(target, ast.Attribute) for target in targets)
         calls = statement.value is not None and any(isinstance(node, ast.Call) for node in ast.walk(statement.value))
         return (is_attribute or not calls) and all(
-            (target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", "")) not in read | {""}
+            target.attr not in attributes
+            if isinstance(target, ast.Attribute)
+            else isinstance(target, ast.Name) and target.id not in read
             for target in targets
         )
     return False
