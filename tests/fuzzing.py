@@ -52,6 +52,7 @@ from pt2bugs.results.journal import (
 from pt2bugs.run.measurement import observe_exit
 from pt2bugs.triage import minimize
 from pt2bugs.triage.identity import Identity
+from pt2bugs.triage.inlining import with_bodies, with_settings, with_values
 from pt2bugs.triage.program import (
     CannotRun,
     expects_exception,
@@ -63,6 +64,7 @@ from pt2bugs.triage.program import (
 from pt2bugs.triage.redact import redact, redact_source, secrets_in
 from pt2bugs.triage.reproducer import pattern_of
 from pt2bugs.triage.statements import stated, statements
+from pt2bugs.triage.unused import without_calls, without_unused
 from pt2bugs.triage.workarounds import with_dims, without_compiling
 from seeded import SEEN, START, git_of
 
@@ -330,6 +332,11 @@ _REWRITES: tuple[Callable[[str], str | None], ...] = (
     minimize.without_main,
     lambda source: minimize.with_small_counts(source, _parses),
     lambda source: minimize.without_statements(source, _parses),
+    without_unused,
+    lambda source: without_calls(source, _parses),
+    lambda source: with_settings(source, _parses),
+    lambda source: with_bodies(source, _parses),
+    lambda source: with_values(source, _parses),
 )
 """What triage makes of the text of a program before anything of it is run."""
 

@@ -92,7 +92,7 @@ def _drop_unused(tree: ast.Module) -> bool:
                 read = names | attributes if isinstance(node, ast.ClassDef) else names
                 kept = [statement for statement in block if not _is_unused(statement, read, attributes)]
                 found |= len(kept) < len(block)
-                setattr(node, name, kept or ([ast.Pass()] if name == "body" and node is not tree else []))
+                setattr(node, name, kept or ([] if name == "orelse" or node is tree else [ast.Pass()]))
     return found
 
 
