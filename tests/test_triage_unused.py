@@ -59,7 +59,7 @@ class Block(nn.Module):
     def forward(self, x):
         return x + self.gain * x
 
-out = torch.compile(Block(3))(torch.ones(3))
+torch.compile(Block(3))(torch.ones(3))
 """)
     )
     assert len(tried) < 8
@@ -85,6 +85,9 @@ def unused_too(): return os.name
 @decorated
 def kept(): pass
 
+@dataclasses.dataclass
+class Fields: pass
+
 class Module:
     width: int = 3
     depth: int = 4
@@ -95,7 +98,7 @@ class Module:
 class Lost: pass
 
 result = kept()
-Module()
+one, two = Module()
 """
     kept = """
 from torch import *
@@ -110,7 +113,7 @@ class Module:
     def __call__(self): return self.width
     def forward(self): return SIZE
 
-result = kept()
+kept()
 Module()
 """
     assert without_unused(source) == ast.unparse(ast.parse(kept)) + "\n"

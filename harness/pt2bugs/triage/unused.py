@@ -64,7 +64,7 @@ def _place(node: ast.expr) -> tuple[int, int, int | None, int | None]:
 def without_unused(source: str) -> str:
     """Return the program without functions, classes, methods, attributes, names and imports that nothing reads.
 
-    A name that is given the result of a call stays: the call may be what fails.
+    A call whose result nothing reads stays: it may be what fails.
 
     Args:
         source: of the program.
@@ -90,16 +90,28 @@ def _drop_unused(tree: ast.Module) -> bool:
             block = getattr(node, name, None)
             if isinstance(block, list) and block and isinstance(block[0], ast.stmt):
                 read = names | attributes if isinstance(node, ast.ClassDef) else names
-                kept = [statement for statement in block if not _is_unused(statement, read, attributes)]
-                found |= len(kept) < len(block)
+                kept = [
+                    _call_alone(statement, read) for statement in block if not _is_unused(statement, read, attributes)
+                ]
+                found |= kept != block
                 setattr(node, name, kept or ([] if name == "orelse" or node is tree else [ast.Pass()]))
     return found
+
+
+def _call_alone(statement: ast.stmt, read: set[str]) -> ast.stmt:
+    """Return a statement, or the call alone where it gives the result to a name that nothing reads."""
+    if not (isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call)):
+        return statement
+    is_unread = all(isinstance(target, ast.Name) and target.id not in read for target in _targets(statement))
+    return ast.Expr(statement.value) if is_unread else statement
 
 
 def _is_unused(statement: ast.stmt, read: set[str], attributes: set[str]) -> bool:
     if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
         is_called = statement.name.startswith("__") or statement.name in _CALLED_BY_TORCH
-        return not is_called and not statement.decorator_list and statement.name not in read
+        # Another decorator than this may keep what it is given.
+        is_plain = all("dataclass" in ast.unparse(decorator) for decorator in statement.decorator_list)
+        return not is_called and is_plain and statement.name not in read
     if isinstance(statement, (ast.Import, ast.ImportFrom)):
         statement.names = [alias for alias in statement.names if _bound(alias) in read | {"*"}] or statement.names
         return all(_bound(alias) not in read | {"*"} for alias in statement.names)
