@@ -52,7 +52,7 @@ from pt2bugs.results.journal import (
 from pt2bugs.run.measurement import observe_exit
 from pt2bugs.triage import minimize
 from pt2bugs.triage.identity import Identity
-from pt2bugs.triage.inlining import with_bodies, with_settings, with_values
+from pt2bugs.triage.inlining import with_bodies, with_one_pass, with_settings, with_values
 from pt2bugs.triage.program import (
     CannotRun,
     expects_exception,
@@ -337,6 +337,7 @@ _REWRITES: tuple[Callable[[str], str | None], ...] = (
     lambda source: with_settings(source, _parses),
     lambda source: with_bodies(source, _parses),
     lambda source: with_values(source, _parses),
+    lambda source: with_one_pass(source, _parses),
 )
 """What triage makes of the text of a program before anything of it is run."""
 

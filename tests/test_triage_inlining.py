@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from pt2bugs.triage.inlining import with_bodies, with_settings, with_values
+from pt2bugs.triage.inlining import with_bodies, with_one_pass, with_settings, with_values
 from pt2bugs.triage.unused import without_unused
 
 PROGRAM = """
@@ -37,6 +37,26 @@ def test_settings_become_their_values() -> None:
     assert "self.rate = 4\n        self.rate = 2" in smaller
     assert "depth: int" not in smaller
     assert "SIZE" not in smaller
+
+
+LOOP = """
+class Rows:
+    def batches(self):
+        yield 1, 2
+
+for epoch in range(2):
+    for row, label in Rows().batches():
+        step(row, epoch)
+"""
+
+
+def test_a_loop_becomes_one_pass() -> None:
+    assert with_one_pass(LOOP, lambda source: "range(2)" in source) == (
+        "for epoch in range(2):\n    row = torch.ones(2, 2)\n    step(row, epoch)\n"
+    )
+    once = with_one_pass(LOOP, lambda source: "epoch = torch" not in source)
+    assert once == "epoch = 0\nrow = torch.ones(2, 2)\nstep(row, epoch)\n"
+    assert with_one_pass(LOOP, lambda source: False) == LOOP
 
 
 def test_names_that_are_read_once_become_their_values() -> None:

@@ -28,7 +28,7 @@ def with_settings(source: str, check: Callable[[str], bool]) -> str:
 
 def _settings(tree: ast.Module) -> dict[str, ast.Constant]:
     """Return the constants that names of attributes and variables stand for: those that are bound once."""
-    found: dict[str, ast.Constant] = {}
+    constants: dict[str, ast.Constant] = {}
     times: Counter[str] = Counter()
     for node in ast.walk(tree):
         if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Store):
@@ -43,13 +43,13 @@ def _settings(tree: ast.Module) -> dict[str, ast.Constant]:
         else:
             target = None
         if isinstance(target, (ast.Name, ast.Attribute)):
-            found[target.id if isinstance(target, ast.Name) else target.attr] = value
+            constants[target.id if isinstance(target, ast.Name) else target.attr] = value
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
             default = next((word.value for word in node.keywords if word.arg == "default"), None)
             flag = node.args[0] if node.args else None
             if isinstance(default, ast.Constant) and isinstance(flag, ast.Constant) and isinstance(flag.value, str):
-                found[flag.value.lstrip("-").replace("-", "_")] = default
-    return {name: value for name, value in found.items() if times[name] <= 1}
+                constants[flag.value.lstrip("-").replace("-", "_")] = default
+    return {name: value for name, value in constants.items() if times[name] <= 1}
 
 
 class _Constant(ast.NodeTransformer):
@@ -65,6 +65,42 @@ class _Constant(ast.NodeTransformer):
         if node.attr == self._name and isinstance(node.ctx, ast.Load):
             return self._constant
         return self.generic_visit(node)
+
+
+def with_one_pass(source: str, check: Callable[[str], bool]) -> str:
+    """Return the program with the bodies of loops in their place, as a check allows: for one tensor, or for a zero.
+
+    What made the items goes, where nothing else reads it.
+
+    Args:
+        source: of the program.
+        check: says whether a candidate will do.
+    """
+    position = 0
+    while position < len(loops := [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.For)]):
+        for item in ("torch.ones(2, 2)", "0"):
+            tree = _Once(loops[-1 - position], item).visit(ast.parse(source))
+            smaller = without_unused(ast.unparse(ast.fix_missing_locations(tree)))
+            if check(smaller):
+                source = smaller
+                break
+        else:
+            position += 1
+    return source
+
+
+class _Once(ast.NodeTransformer):
+    """Puts the body of a loop in its place, in another tree of the same text."""
+
+    def __init__(self, loop: ast.For, item: str) -> None:
+        self._place, self._item = (loop.lineno, loop.col_offset), item
+
+    def visit_For(self, node: ast.For) -> ast.AST | list[ast.stmt]:
+        if (node.lineno, node.col_offset) != self._place:
+            return self.generic_visit(node)
+        read = {part.id for inner in node.body for part in ast.walk(inner) if isinstance(part, ast.Name)}
+        names = [part.id for part in ast.walk(node.target) if isinstance(part, ast.Name) and part.id in read]
+        return [*(ast.parse(f"{name} = {self._item}").body[0] for name in names), *node.body]
 
 
 def with_values(source: str, check: Callable[[str], bool]) -> str:

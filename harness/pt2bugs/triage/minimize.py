@@ -2,10 +2,10 @@
 
 Numbers of epochs, steps and layers become small first, as every later candidate then runs faster. Calls of the
 program's own functions and modules become one of their arguments, settings become their values, and what nothing uses
-goes with them. Whole statements go next, in halves, quarters and one by one; small functions become what they compute,
-and names that are read once their values. The rest is pysource-minimize's, which takes away and simplifies
-nodes of the syntax tree. Each candidate is answered by the engine: the same identity on the rung that fails first, and
-a pass on the rung below.
+goes with them. Whole statements go next, in halves, quarters and one by one; loops become one pass, small functions
+what they compute, and names that are read once their values. The rest is pysource-minimize's, which takes away and
+simplifies nodes of the syntax tree. Each candidate is answered by the engine: the same identity on the rung that fails
+first, and a pass on the rung below.
 """
 
 from __future__ import annotations
@@ -26,13 +26,15 @@ from pt2bugs.errors import install_command
 from pt2bugs.files import write_text
 from pt2bugs.triage.budget import Budget
 from pt2bugs.triage.identity import Identity, is_repeated, is_repeated_verbatim
-from pt2bugs.triage.inlining import with_bodies, with_settings, with_values
+from pt2bugs.triage.inlining import with_bodies, with_one_pass, with_settings, with_values
 from pt2bugs.triage.ladder import BELOW, EXPORTS, LAYERS, Ladder
 from pt2bugs.triage.program import Program, expects_exception
 from pt2bugs.triage.reproduce import Reproduction
 from pt2bugs.triage.runner import ProgramRunner, RunResult
 from pt2bugs.triage.unused import without_calls, without_unused
 
+_FIRST_PART = 0.85
+"""Part of the budget after which what the syntax tree still has is folded."""
 _MADE_UP = re.compile(r"unique_name_\d+")
 """Name that pysource-minimize gives to a target that it cannot take away."""
 
@@ -233,46 +235,50 @@ def minimize(
     if not asks.can_tell:
         reason = "no rung passes or gives another result, so any program with that assertion would do"
         return Minimized(program.source, before, before, why_not=reason)
-    best = program.source
-    size = len(ast.unparse(ast.parse(best)))
+    best, size = program.source, (before, len(program.source))
     answers: dict[str, bool] = {}
+    limit = budget.share(_FIRST_PART)
 
     def check(source: str) -> bool:
         nonlocal best, size
-        if budget.is_over:
+        if limit.is_over:
             raise _Spent
         if source not in answers:
             answers[source] = asks(source)
         if not answers[source]:
             return False
-        if len(source) < size or best == program.source:
-            best, size = source, len(source)
-            log(f"minimize: {lines_of_code(best)} of {before} lines, {asks.tries} programs tried")
+        new = (lines_of_code(source), len(source))
+        if new < size or best == program.source:
+            best, size = source, new
+            log(f"minimize: {size[0]} of {before} lines, {asks.tries} programs tried")
         return True
 
-    why_not = ""
-    try:
+    def fold() -> None:
+        check(without_unused(best))
+        with_bodies(best, check)
+        without_more_statements(best, check)
+        with_values(best, check)
+
+    def shrink() -> None:
         if not check(ast.unparse(ast.parse(program.source)) + "\n"):
-            return Minimized(
-                program.source, before, before, asks.tries, "without its comments it does not fail in the same way"
-            )
+            return
         with_small_counts(best, check)
         check(without_unused(best))
         without_calls(best, check)
         with_settings(best, check)
         without_more_statements(best, check)
-        with_bodies(best, check)
-        without_more_statements(best, check)
-        with_values(best, check)
+        with_one_pass(best, check)
+        fold()
         reduce(best, check, retries=0)
-        check(without_unused(best))
-        with_values(best, check)
-    except _Spent:
-        why_not = "its share of the budget was spent"
-    except EngineError:
-        raise
-    except Exception as error:
-        why_not = f"the reducer gave up: {type(error).__name__}"
+
+    why_not = _why_not(shrink)
+    if not why_not and not any(answers.values()):
+        reason = "without its comments it does not fail in the same way"
+        return Minimized(program.source, before, before, asks.tries, reason)
+    limit = budget
+    if any(answers.values()):
+        # What the syntax tree has lost may leave a function that is one expression.
+        why_not = _why_not(fold) or why_not
     for tidied in (without_idle_statements, without_empty_names, without_main):
         if (tidy := tidied(best)) != best and asks(tidy):
             best = tidy
@@ -280,6 +286,19 @@ def minimize(
         # It was only written out, a statement a line.
         best = program.source
     return Minimized(best, before, lines_of_code(best), asks.tries, why_not)
+
+
+def _why_not(reduce: Callable[[], None]) -> str:
+    """Run steps of a reduction, and return what ended them early; empty if nothing did."""
+    try:
+        reduce()
+    except _Spent:
+        return "its share of the budget was spent"
+    except EngineError:
+        raise
+    except Exception as error:
+        return f"the reducer gave up: {type(error).__name__}"
+    return ""
 
 
 def uncaught(runner: ProgramRunner, program: Program, reproduction: Reproduction, folder: Path) -> Program | None:
