@@ -84,7 +84,7 @@ def _drop_unused(tree: ast.Module) -> bool:
         node.attr for node in nodes if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Store)
     }
     attributes |= {node.arg for node in nodes if isinstance(node, ast.keyword) and node.arg}
-    found = False
+    has_shrunk = False
     for node in nodes:
         for name in _BLOCKS:
             block = getattr(node, name, None)
@@ -93,9 +93,9 @@ def _drop_unused(tree: ast.Module) -> bool:
                 kept = [
                     _call_alone(statement, read) for statement in block if not _is_unused(statement, read, attributes)
                 ]
-                found |= kept != block
+                has_shrunk |= kept != block
                 setattr(node, name, kept or ([] if name == "orelse" or node is tree else [ast.Pass()]))
-    return found
+    return has_shrunk
 
 
 def _call_alone(statement: ast.stmt, read: set[str]) -> ast.stmt:
