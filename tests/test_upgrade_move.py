@@ -10,7 +10,7 @@ import pytest
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.commands.upgrade import as_dict, lines
-from pt2bugs.report.upgrade import as_markdown, as_page
+from pt2bugs.report.upgrade import as_markdown, as_page, spans_of
 from pt2bugs.upgrade.exposure import Exposed, Exposure
 from pt2bugs.upgrade.move import CAVEAT, LISTS, TITLES, Entry, Move, Replayed, Side, not_covered, notes_of, prevented
 from pt2bugs.upgrade.recorded import Recorded
@@ -193,6 +193,27 @@ def test_the_page_has_the_graph_breaks_with_their_places() -> None:
     for text in (as_markdown("train.py", told, TITLES, CAVEAT), as_page("train.py", told, TITLES, CAVEAT)):
         assert text.count(line) == 1
         assert "/home/me" not in text
+
+
+def test_what_stands_between_backticks_is_code() -> None:
+    entry = Entry("isolated elsewhere: `pt2bugs exposure my_*.py` asks there, `torch.f` not", case="row")
+    told = as_dict([side("2.90.0", GOOD)], [Move(side("2.90.0", GOOD), side("2.91.0", GOOD), not_known=[entry])])
+    assert (
+        "- isolated elsewhere: `pt2bugs exposure my_*.py` asks there, `torch.f` not (`row`)"
+        in as_markdown("train.py", told, TITLES, CAVEAT).splitlines()
+    )
+    assert "elsewhere: <code>pt2bugs exposure my_*.py</code> asks there, <code>torch.f</code> not" in as_page(
+        "train.py", told, TITLES, CAVEAT
+    )
+    assert spans_of("one `is left over") == ["one `is left over"]
+
+
+def test_counts_of_a_program_that_fails_on_one_release_are_no_changes() -> None:
+    failing = ran(Outcome.RAISE, "boom", kernels=0)
+    lists = answer(side("2.90.0", ran(kernels=3)), side("2.91.0", failing))
+    assert (len(lists["breaks_for_you"]), lists["changes_for_you"]) == (1, [])
+    alike = answer(side("2.90.0", ran(Outcome.RAISE, "boom", kernels=3)), side("2.91.0", failing))
+    assert alike["changes_for_you"] == ["0 kernels (before: 3)"]
 
 
 def test_what_was_not_covered() -> None:

@@ -44,7 +44,7 @@ def _markdown(program: str, answer: Mapping[str, Any], titles: Mapping[str, str]
             where = f"{code(entry['where'])}: " if entry["where"] else ""
             case = f" ({code(entry['case'])})" if entry["case"] else ""
             helps = f" {escape(entry['workaround'])}" if entry["workaround"] else ""
-            yield f"- {where}{escape(entry['what'])}{case}{helps}"
+            yield f"- {where}{_spanned(entry['what'])}{case}{helps}"
         yield "" if answer[key] else "Nothing.\n"
     yield "## The program on each release\n"
     yield table(list(COLUMNS.values()), ([escape(_cell(run[key])) for key in COLUMNS] for run in answer["runs"]))
@@ -69,6 +69,24 @@ def breaks_of(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"graph break {f'at {place} ' if place else ''}on torch {', '.join(some)}: {reason}"
 
 
+def spans_of(text: str) -> list[str]:
+    """Return the parts of a text; those at odd places stood between backticks.
+
+    Args:
+        text: of an entry.
+    """
+    parts = text.split("`")
+    return parts if len(parts) % 2 else [text]
+
+
+def _spanned(text: str) -> str:
+    def kept(part: str) -> str:
+        """Return a part with the blanks at its ends, which the others stand behind and before."""
+        return " " * part.startswith(" ") + escape(part) + " " * (len(part) > 1 and part.endswith(" "))
+
+    return "".join(code(part) if number % 2 else kept(part) for number, part in enumerate(spans_of(text)))
+
+
 def _cell(value: Any) -> str:
     return "" if value is None else str(value)
 
@@ -91,6 +109,7 @@ def as_page(program: str, answer: Mapping[str, Any], titles: Mapping[str, str], 
             titles=titles,
             columns=COLUMNS,
             breaks=list(breaks_of(answer)),
+            spans_of=spans_of,
             caveat=caveat,
         )
     )
