@@ -32,6 +32,7 @@ else:
 from pt2bugs.case.cells import cells_of
 from pt2bugs.case.corpus import corpus_roots, load_cases, roots_of
 from pt2bugs.case.model import Case
+from pt2bugs.case.vocabulary import number_of
 from pt2bugs.commands.exposure import Options
 from pt2bugs.commands.program import Interpreters, select_known, select_program
 from pt2bugs.commands.selection import Environments
@@ -172,7 +173,10 @@ def move(path: Path, number: int) -> Row:
     seconds = round(time.monotonic() - began, 1)
     if done.returncode not in (0, 1):
         raise SystemExit(f"{path}: exit {done.returncode}: {done.stderr}")
-    row = {"number": number, "exit": done.returncode, "seconds": seconds, "answer": json.loads(done.stdout)}
+    answer = json.loads(done.stdout.replace(f"{ROOT}/", ""))
+    for told in answer["exposure"]:
+        told["bugs"] = [bug for bug in told["bugs"] if bug["units"]]
+    row = {"number": number, "exit": done.returncode, "seconds": seconds, "answer": answer}
     return row | ({"by_hand_s": by_hand(path, requirements)} if number == 1 else {})
 
 
@@ -312,7 +316,8 @@ def models_table() -> Iterator[str]:
         by_name.setdefault(row["name"].split()[0], []).append(row)
     breaks = sum(bool(row["answer"]["breaks_for_you"]) for row in rows)
     moves = " -> ".join(MOVE)
-    yield f'torch {moves}: {len(by_name)} programs, {len(rows)} moves, {breaks} of them say "breaks for you".'
+    moved = f"{number_of(len(by_name), 'program')}, {number_of(len(rows), 'move')}"
+    yield f'torch {moves}: {moved}, with a line under "breaks for you" in {breaks}.'
     yield ""
 
     def lines() -> Iterator[list[str]]:
