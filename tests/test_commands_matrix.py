@@ -17,7 +17,7 @@ from pathlib import Path
 import pt2bugs
 import pytest
 from pt2bugs.cli import main
-from pt2bugs.commands.matrix import _elided
+from pt2bugs.commands.console import elided
 from pt2bugs.report.style import STYLES
 from seeded import BLOCKED, BUG, write_case, write_journal
 
@@ -111,7 +111,7 @@ def test_narrower_than_a_name(project: Path) -> None:
 
 def test_labels_that_are_cut_tell_checks_apart() -> None:
     case = "aotautograd_detached_alias_replay"
-    labels = {_elided(f"{case} {check} aot_eager", 40) for check in ("detached", "detached_dynamic")}
+    labels = {elided(f"{case} {check} aot_eager", 40) for check in ("detached", "detached_dynamic")}
     assert labels == {"aotautograd_det…eplay detached aot_eager", "aotautograd_det…tached_dynamic aot_eager"}
     assert {len(label) for label in labels} == {40}
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -183,6 +185,25 @@ def test_a_search_measures_only_what_decides() -> None:
     (step,) = search(releases, line_of).transitions()
     assert (step.before, step.after) == ("2.12.0", "2.13.0")
     assert len(set(asked)) < 9
+
+
+def test_the_table_fits_a_terminal(tmp_path: Path) -> None:
+    """Newest first; what does not fit stands in a table of its own."""
+    case = write(tmp_path, case_text(CHECK + BENCH.replace("bench_sum", f"bench_{'long_' * 12}sum")))
+    program = program_hash(parse_case(case))
+    name = parse_case(case).benches[0].name
+    releases = [f"2.{minor}.0" for minor in range(5, 15)]
+    journal.append(tmp_path / "results", [line(r, 0.5, bench=name, program=program) for r in releases])
+    command = f"stty cols 80; {sys.executable} -m pt2bugs bench --no-pager"
+    done = subprocess.run(
+        ["script", "-qec", command, "/dev/null"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    text = re.sub(r"\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\\\", "", done.stdout)
+    heads = [row.split()[1:] for row in text.splitlines() if row.startswith("bench ")]
+    assert [release for head in heads for release in head] == releases[::-1]
+    assert len(heads) > 1
+    assert max(map(len, text.splitlines())) <= 80
+    assert text.count("0.50") == 10
 
 
 # --- measuring -----------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pt2bugs.commands import OK, UNEXPECTED
-from pt2bugs.commands.console import is_terminal, print_json, say, warn
+from pt2bugs.commands.console import elided, fit, is_terminal, print_json, say, side_by_side, warn
 from pt2bugs.commands.options import (
     EnvironmentOptions,
     LinesOptions,
@@ -203,7 +203,7 @@ def render(options: Options, selected: Selected, measured: Measured, told: tuple
     elif speeds:
         _print_table(speeds)
         for text in in_words(slower):
-            print(text)
+            print(fit(text))
     else:
         say("no line yet: --torch names the releases to measure")
     for release, failure in measured.failures.items():
@@ -242,16 +242,23 @@ def _cell(line: SpeedLine | None) -> str:
 
 def _print_table(speeds: Speeds) -> None:
     releases, table = rows(speeds)
+    # The newest release stands where the eye is, as in the matrix.
+    releases, table = releases[::-1], [[row[0], *row[:0:-1]] for row in table]
     if not is_terminal():
         print("\t".join(["bench", *releases]))
         for row in table:
             print("\t".join(row))
         return
     say("compiled time as a multiple of eager's; - no times, · not measured")
-    drawn = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
-    drawn.add_column("bench", no_wrap=True, overflow="ellipsis")
-    for release in releases:
-        drawn.add_column(release, justify="right", no_wrap=True)
-    for row in table:
-        drawn.add_row(*row)
-    Console().print(drawn)
+    console = Console()
+    width = max(len(row[0]) for row in table)
+    label = min(width, max(console.width * 2 // 5, console.width - 8 * len(releases)))
+    for shown in side_by_side(releases, console.width - label - 3):
+        drawn = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
+        drawn.add_column("bench", no_wrap=True, max_width=label)
+        for release in shown:
+            drawn.add_column(release, justify="right", no_wrap=True)
+        for name, *values in table:
+            by_release = dict(zip(releases, values, strict=True))
+            drawn.add_row(elided(name, label), *(by_release[release] for release in shown))
+        console.print(drawn)

@@ -277,3 +277,32 @@ def on_a_terminal(*, paged: bool) -> Iterator[None]:
             yield
     finally:
         screen.end()
+
+
+def side_by_side(releases: Sequence[str], width: int) -> list[list[str]]:
+    """Return releases in groups that fit side by side as the columns of a table: a narrow terminal gets several.
+
+    Args:
+        releases: in their order.
+        width: that is left for them.
+    """
+    groups: list[list[str]] = [[]]
+    left = width
+    for release in releases:
+        needed = len(release) + 1
+        if groups[-1] and needed > left:
+            groups.append([])
+            left = width
+        groups[-1].append(release)
+        left -= needed
+    return groups
+
+
+def elided(text: str, width: int) -> str:
+    """Return a label that fits: of a long one the begin of the case's id, and its end, which says which check it is.
+
+    Args:
+        text: a label.
+        width: for it.
+    """
+    return text if len(text) <= width or width < 32 else f"{text[:15]}…{text[16 - width :]}"

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from pt2bugs.case.expectation import pinned
 from pt2bugs.commands import OK
-from pt2bugs.commands.console import fit, is_terminal, print_json, say, warn
+from pt2bugs.commands.console import elided, fit, is_terminal, print_json, say, side_by_side, warn
 from pt2bugs.commands.options import ShownOptions, option
 from pt2bugs.commands.selection import SelectedResults, select_results
 from pt2bugs.errors import NothingSelected
@@ -140,7 +140,7 @@ def _print_tables(matrix: pd.DataFrame, releases: list[str]) -> None:
     console = Console()
     # Half of a narrow terminal is for the names, so that releases stand side by side.
     label = min(_label_width(matrix), max(console.width // 2, console.width - 6 * len(releases)))
-    for part in _fitting(releases, console.width - label - 3):
+    for part in side_by_side(releases, console.width - label - 3):
         console.print(_table(matrix, part, label))
 
 
@@ -157,20 +157,6 @@ def _label_width(matrix: pd.DataFrame) -> int:
     return max(len(row_label(row)) for row in matrix.to_dict("records"))
 
 
-def _fitting(releases: list[str], width: int) -> list[list[str]]:
-    """Return the releases in groups that fit side by side; a narrow terminal gets several tables."""
-    groups: list[list[str]] = [[]]
-    left = width
-    for release in releases:
-        needed = len(release) + 1
-        if groups[-1] and needed > left:
-            groups.append([])
-            left = width
-        groups[-1].append(release)
-        left -= needed
-    return groups
-
-
 def _table(matrix: pd.DataFrame, releases: list[str], label: int) -> Table:
     table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
     table.add_column("check", no_wrap=True, overflow="ellipsis", max_width=label)
@@ -178,13 +164,8 @@ def _table(matrix: pd.DataFrame, releases: list[str], label: int) -> Table:
         table.add_column(release, justify="center", no_wrap=True)
     for row in matrix.to_dict("records"):
         values = [style_of(row[release]) for release in releases]
-        table.add_row(_elided(row_label(row), label), *(Text(letter, style=style.terminal) for letter, style in values))
+        table.add_row(elided(row_label(row), label), *(Text(letter, style=style.terminal) for letter, style in values))
     return table
-
-
-def _elided(text: str, width: int) -> str:
-    """Return a label that fits: of a long one the begin of the case's id, and its end, which says which check it is."""
-    return text if len(text) <= width or width < 32 else f"{text[:15]}…{text[16 - width :]}"
 
 
 def _print_plain(matrix: pd.DataFrame, releases: list[str]) -> None:

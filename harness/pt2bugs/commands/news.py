@@ -11,7 +11,7 @@ from pathlib import Path
 from pt2bugs.case.model import Case
 from pt2bugs.case.vocabulary import number_of
 from pt2bugs.commands import OK
-from pt2bugs.commands.console import print_json, print_markdown, say, warn
+from pt2bugs.commands.console import fit, print_json, print_markdown, say, warn
 from pt2bugs.commands.options import LinesOptions, option
 from pt2bugs.commands.selection import results_of, select_cases, select_lines
 from pt2bugs.errors import InputError
@@ -147,6 +147,6 @@ def render_slower(options: Options, steps: Sequence[Slower]) -> int:
     if options.json:
         print_json([step.as_dict() for step in steps])
     for text in () if options.json else in_words(steps):
-        print(text)
+        print(fit(text))
     say(f"{number_of(len(steps), 'slowdown')} in what was measured since {options.since}")
     return OK
