@@ -421,7 +421,7 @@ def _text(comparison: Comparison, options: Options) -> Iterator[str]:
     What the move does not cause is a line for each case, unless everything is asked for.
     """
     yield comparison.title
-    yield comparison.counts or "no check"
+    yield fit(comparison.counts or "no check")
     if options.group_by:
         yield from _table(comparison, options.group_by)
     for title, differences in comparison.groups(everything=options.all):
