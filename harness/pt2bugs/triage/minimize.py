@@ -255,6 +255,7 @@ def minimize(
 
     def fold() -> None:
         check(without_unused(best))
+        with_one_pass(best, check)
         with_bodies(best, check)
         without_more_statements(best, check)
         with_values(best, check)
@@ -267,7 +268,6 @@ def minimize(
         without_calls(best, check)
         with_settings(best, check)
         without_more_statements(best, check)
-        with_one_pass(best, check)
         fold()
         reduce(best, check, retries=0)
 
