@@ -215,6 +215,15 @@ def test_edges_lie_between_neighbours(tmp_path: Path, releases: dict[str, str], 
     assert gap in finding.message
 
 
+@pytest.mark.parametrize(("before", "holds"), [("2.1.2", True), ("2.0.1", False)])
+def test_edges_ask_for_no_release_without_the_extra(tmp_path: Path, before: str, holds: bool) -> None:
+    """Turbine is not made for torch 2.2: nothing can be measured there."""
+    case = write(tmp_path, bugs=[{**BUG, "torch": ">=2.3"}], extra="turbine")
+    finding = check_edges(case, [line(before, "pass"), line("2.3.1", "xfail")])
+    assert finding.holds is holds
+    assert ("and 2.1 not measured" in finding.message) is not holds
+
+
 def test_a_fix_by_more_graphs_says_why(tmp_path: Path) -> None:
     fails, passes = line("2.13.0", "xfail", outcome="wrong"), line("2.14.0", "pass", outcome="pass")
     case = write(tmp_path, bugs=[BUG])

@@ -17,7 +17,7 @@
 # check = "test_embedding_bag_dynamic"
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
-# match = 'Cannot call sizes\(\) on tensor with symbolic sizes'
+# match = 'Cannot call sizes\(\) on tensor with symbolic sizes/strides\s+Set '
 # ///
 """The gradient of an embedding bag with sparse=True is a sparse COO tensor. Tracing the joint graph with
 symbolic sizes calls a C++ kernel of the sparse backward that asks for concrete ones, and fails at compile

@@ -17,7 +17,7 @@
 # torch = ">=2.6,<2.10"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
-# match = "_local_scalar_dense|Backend compiler failed with a fake tensor exception"
+# match = "`aot_eager` failed with aten\\._local_scalar_dense|Backend compiler failed with a fake tensor exception"
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.5"

@@ -84,4 +84,7 @@ def test_avg_backward(backend: str) -> None:
 
 
 if __name__ == "__main__":
+    test_max_forward("turbine_cpu")
+    test_avg_forward("turbine_cpu")
+    test_max_backward("turbine_cpu")
     test_avg_backward("turbine_cpu")

@@ -131,4 +131,9 @@ def test_complex64(backend: str) -> None:
 
 
 if __name__ == "__main__":
+    test_int64("turbine_cpu")
+    test_zero_dim("turbine_cpu")
+    test_float32("turbine_cpu")
     test_bool("turbine_cpu")
+    test_bfloat16("turbine_cpu")
+    test_complex64("turbine_cpu")

@@ -100,4 +100,7 @@ def test_linear_input_without_gradient(backend: str) -> None:
 
 
 if __name__ == "__main__":
+    test_control("turbine_cpu")
+    test_conv_no_bias("turbine_cpu")
+    test_conv_input_without_gradient("turbine_cpu")
     test_linear_input_without_gradient("turbine_cpu")

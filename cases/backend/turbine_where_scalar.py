@@ -81,4 +81,6 @@ def test_cross_entropy(backend: str) -> None:
 
 
 if __name__ == "__main__":
+    test_control("turbine_cpu")
     test_where("turbine_cpu")
+    test_cross_entropy("turbine_cpu")

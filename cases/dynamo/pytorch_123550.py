@@ -22,7 +22,7 @@
 # torch = ">=2.1,<2.6"
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
-# match = "invalid syntax \\(<eval_with_key>"
+# match = 'invalid syntax \(<eval_with_key>\.\d+, line 6\)'
 # ///
 """An enum member inside the index tuple reaches the graph as the argument it is, and the generated Python prints
 its repr, <Column.SECOND: 1>, which does not parse. A single member as index is converted. Correct: the member

@@ -65,3 +65,5 @@ def test_any(backend: str) -> None:
 
 if __name__ == "__main__":
     test_cumsum("eager")
+    test_square("eager")
+    test_any("eager")

@@ -32,7 +32,7 @@
 # check = "test_non_strict"
 # outcome = "raise"
 # error = "RuntimeError"
-# match = "using FX to symbolically trace a dynamo-optimized function"
+# match = "^Detected that you are using FX to symbolically trace a dynamo-optimized function"
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.9,<2.11"

@@ -23,7 +23,7 @@
 # torch = ">=2.8,<2.10"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
-# match = 'failed with aten\._local_scalar_dense\.default'
+# match = '`inductor` failed with aten\._local_scalar_dense\.default'
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.7,<2.8"

@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/183988"
 # fix = "https://github.com/pytorch/pytorch/pull/190313"
+# # One pattern is registered without its slice: pull request 184066 splits it for both programs.
+# same-fix = "pytorch_188223"
 # title = "Indexing by a whole randperm: the pattern misses its slice"
 # component = "inductor"
 # symptom = "internal-error"

@@ -33,7 +33,7 @@ from pt2bugs.engine.messages import CheckRequest, OnFile
 from pt2bugs.engine.normalize import Normalizer
 from pt2bugs.engine.program import FUNCTION, ProgramRequest
 from pt2bugs.engine.protocol import Limits
-from pt2bugs.envs.extras import installed_extras
+from pt2bugs.envs.extras import installed_extras, known_extras
 from pt2bugs.results.journal import Record
 from pt2bugs.results.line import version_key
 from pt2bugs.run.measurement import observe_exit
@@ -290,6 +290,8 @@ def _cell_of(record: Record) -> tuple[str, str, str]:
 def check_edges(case: Case, records: Sequence[Record]) -> Finding:
     """Ask that no minor release was left out between the measured ones on the two sides of an entry's edge.
 
+    A release for which the case's extra is not made cannot be measured, and is not asked for.
+
     Args:
         case: the case.
         records: its newest lines of the journal.
@@ -304,11 +306,17 @@ def check_edges(case: Case, records: Sequence[Record]) -> Finding:
             order = sorted(releases, key=version_key) if covers(bug, cell) else []
             for before, after in pairwise(order):
                 inside = [bug.torch.contains(release, prereleases=True) for release in (before, after)]
-                if inside[0] != inside[1] and (gap := unmeasured_minors(before, after)):
+                if inside[0] != inside[1] and (gap := _measurable(case, unmeasured_minors(before, after))):
                     where = f"{case.path}:{bug.line}: torch = {bug.torch_text!r} ends between {before} and {after}"
                     hint = _run_hint(case, before, gap, after)
                     problems[f"{where}, and {', '.join(gap)} not measured; {hint}"] = None
     return Finding("edges", not problems, "; ".join(problems))
+
+
+def _measurable(case: Case, minors: Sequence[str]) -> list[str]:
+    """Return the minor releases that the case can be measured on: those for which its extra is made."""
+    extra = known_extras().get(case.extra)
+    return [minor for minor in minors if extra is None or extra.requirements_for(minor) is not None]
 
 
 def _run_hint(case: Case, before: str, minors: Sequence[str], after: str) -> str:
