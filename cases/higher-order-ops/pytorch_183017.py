@@ -1,39 +1,59 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.15.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.12.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/183017"
+# fix = "https://github.com/pytorch/pytorch/pull/183658"
 # upstream = "closed"
-# upstream-seen = 2026-11-24
-# title = "while_loop refuses a carry whose strides the body changes"
+# upstream-seen = 2026-11-25
+# title = "The backward of a trained while_loop refuses the expanded gradient of a sum"
 # component = "higher-order-ops"
 # symptom = "internal-error"
-# # The issue is a stride mismatch in the backward of a trained while_loop; this refusal of the forward stands beside it.
-# kind = "limitation"
-# found-beside = "https://github.com/pytorch/pytorch/issues/183017"
 # devices = ["cpu", "cuda"]
-# backends = ["aot_eager"]
 # requires-torch = ">=2.5"
 # labels = ["control-flow"]
-# demands = ["control-flow"]
+# demands = ["control-flow", "training"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.7"
-# outcome = "raise"
-# error = "torch._dynamo.exc.UncapturedHigherOrderOpError"
-# match = "pair\\[1\\] differ in 'stride: \\(1, 2\\) vs \\(3, 1\\)'"
+# # TO FILL IN: no line if this is the bug, blocked = true if it keeps the check from it
+# torch = "<2.6"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = 'None mismatch: None is not tensor\(\[\[0\.1250, 0\.1250, 0\.1250\],'
 #
 # [[tool.pt2bugs.bug]]
+# # TO FILL IN: no line if this is the bug, blocked = true if it keeps the check from it
 # torch = ">=2.6,<2.7"
-# blocked = true
 # outcome = "raise"
-# error = "torch._dynamo.exc.UncapturedHigherOrderOpError"
-# match = "while_loop doesn't work unless it is captured completely"
+# error = "torch._dynamo.exc.BackendCompilerFailed"
+# match = "Expected carried_inputs and body outputs return tensors with same metadata but found:"
+#
+# [[tool.pt2bugs.bug]]
+# # TO FILL IN: no line if this is the bug, blocked = true if it keeps the check from it
+# torch = ">=2.7,<2.9"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = 'None mismatch: None is not tensor\(\[\[0\.1250, 0\.1250, 0\.1250\],'
+#
+# [[tool.pt2bugs.bug]]
+# # TO FILL IN: no line if this is the bug, blocked = true if it keeps the check from it
+# torch = ">=2.9,<2.10"
+# outcome = "raise"
+# error = "torch._dynamo.exc.Unsupported"
+# match = "Backend compiler exception"
+#
+# [[tool.pt2bugs.bug]]
+# # TO FILL IN: no line if this is the bug, blocked = true if it keeps the check from it
+# torch = ">=2.10,<2.13"
+# outcome = "raise"
+# error = "torch._inductor.exc.InductorError"
+# match = "Expected carried_inputs and body_output to have same metadata but found:"
 # ///
-"""To compile the body once, while_loop asks that what it returns has the metadata of what it got, and counts
-strides in. Strides are a matter of layout that eager's loop does not look at, and a transposed carry is the
-same value. Correct: the result of the loop in Python. Source: pytorch issue 183017.
+"""The backward of while_loop is a while_loop whose carry is the incoming gradient. The gradient of a sum is one number,
+expanded, with strides of 0; the body returns an ordinary tensor, and the two do not have the same metadata. Correct:
+0.5 ** 3 for every element.
+Source: pytorch issue 183017.
 """
 
 import torch
@@ -45,16 +65,16 @@ def looped(x: torch.Tensor) -> torch.Tensor:
         return step < 3
 
     def body(step: torch.Tensor, carry: torch.Tensor):
-        return step + 1, (carry * 2).t().contiguous().t()
+        return step + 1, carry * 0.5
 
-    return while_loop(unfinished, body, (torch.zeros((), dtype=torch.int64, device=x.device), x))[1]
+    return while_loop(unfinished, body, (torch.zeros((), dtype=torch.int64, device=x.device), x))[1].sum()
 
 
-def test_strides_of_the_carry_change(device: str, backend: str) -> None:
-    x = torch.arange(6.0, device=device).reshape(2, 3)
-    actual = torch.compile(looped, backend=backend, fullgraph=True)(x)
-    torch.testing.assert_close(actual, x * 8, rtol=0, atol=0)
+def test_gradient_of_a_sum_of_the_carry(device: str, backend: str) -> None:
+    x = torch.ones(4, 3, device=device, requires_grad=True)
+    torch.compile(looped, backend=backend, fullgraph=True)(x).backward()
+    torch.testing.assert_close(x.grad, torch.full_like(x, 0.125))
 
 
 if __name__ == "__main__":
-    test_strides_of_the_carry_change("cpu", "aot_eager")
+    test_gradient_of_a_sum_of_the_carry("cpu", "inductor")

@@ -1,0 +1,42 @@
+# /// script
+# requires-python = ">=3.10"
+# dependencies = ["torch==2.6.0", "numpy", "setuptools"]
+#
+# [tool.pt2bugs]
+# issue = "https://github.com/pytorch/pytorch/issues/155057"
+# upstream = "closed"
+# upstream-seen = 2026-11-25
+# title = "A function that is compiled again after torch._dynamo.reset() crashes"
+# component = "dynamo"
+# symptom = "crash"
+# devices = ["cpu", "cuda"]
+# backends = ["eager"]
+# demands = []
+#
+# [[tool.pt2bugs.bug]]
+# # TO FILL IN: no line if this is the bug, blocked = true if it keeps the check from it
+# torch = ">=2.5,<2.9"
+# outcome = "crash"
+# signal = "SIGSEGV"
+# ///
+"""reset() frees the cache entries of a code object that was compiled, called and reset before, and the next call of the
+new wrapper reads them. Correct: it compiles once more.
+Source: pytorch issue 155057.
+"""
+
+import torch
+
+
+def test_compiled_again_after_reset(device: str, backend: str) -> None:
+    def sine() -> torch.Tensor:
+        return torch.ones(4, device=device).sin()
+
+    for _ in range(2):
+        compiled = torch.compile(sine, backend=backend)
+        torch.testing.assert_close(compiled(), sine())
+        torch._dynamo.reset()
+        torch.testing.assert_close(compiled(), sine())
+
+
+if __name__ == "__main__":
+    test_compiled_again_after_reset("cpu", "eager")
