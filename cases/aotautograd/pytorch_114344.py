@@ -14,7 +14,7 @@
 # demands = ["training"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.1,<2.6"
+# torch = ">=2.1,<2.5"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = 'the sums need a gradient: \(False, False\), one tensor: True'

@@ -13,7 +13,7 @@
 # demands = ["training"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.6"
+# torch = "<2.5"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = 'gradients \(8\.0, 4\.0\), the hooks make them \(4\.0, 2\.0\)'

@@ -28,7 +28,7 @@
 # match = 'aot_autograd expected to have an entirely functional graph, but found %copy_ : \[num_users='
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.3,<2.6"
+# torch = ">=2.3,<2.5"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = 'backwards counted after the forward and after the backward: \[1\.0, 1\.0\]'

@@ -13,7 +13,7 @@
 # demands = ["training", "aliasing"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.1,<2.6"
+# torch = ">=2.1,<2.5"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = 'the second output is \[0\.0, 0\.0\] after the first is set to zero'

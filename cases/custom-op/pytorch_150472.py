@@ -13,7 +13,7 @@
 # demands = ["custom-op"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.15"
+# torch = "<2.8"
 # outcome = "raise"
 # error = "torch._dynamo.exc.TorchRuntimeError"
 # match = 'call_function pt2bugs_150472\.successor[\s\S]*Unable to cast'

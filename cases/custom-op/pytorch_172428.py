@@ -14,19 +14,13 @@
 # demands = ["custom-op"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.13"
+# torch = "<2.14"
 # outcome = "raise"
 # error = "torch._dynamo.exc.TorchRuntimeError"
 # match = 'call_function pt2bugs_172428\.twice'
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.13,<2.15"
-# outcome = "raise"
-# error = "torch._dynamo.exc.TorchRuntimeError"
-# match = 'call_function pt2bugs_172428\.twice'
-#
-# [[tool.pt2bugs.bug]]
-# torch = ">=2.15"
+# torch = ">=2.14"
 # outcome = "raise"
 # error = "RuntimeError"
 # match = 'In order to use an autograd\.Function with functorch transforms'

@@ -20,7 +20,7 @@
 # frame = 'builtin\.py:\d+ call_getattr'
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.6,<2.7"
+# torch = ">=2.5,<2.7"
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = 'TorchInGraphFunctionVariable\._get_handlers\.<locals>\.handle_foreach_pow_scalar\(\) got multip'

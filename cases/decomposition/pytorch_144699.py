@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.7.1", "numpy", "setuptools"]
+# dependencies = ["torch==2.8.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/144699"
@@ -15,7 +15,7 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.1,<2.15"
+# torch = ">=2.1,<2.9"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "strides \\(30, 5, 1\\), eager's are \\(30, 1, 6\\)"

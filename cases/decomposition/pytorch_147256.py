@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.9.1", "numpy", "setuptools"]
+# dependencies = ["torch==2.11.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/147256"
@@ -15,7 +15,7 @@
 # demands = ["complex"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.15"
+# torch = "<2.12"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = 'LayerNorm of complex numbers gives torch\.complex64, eager refuses them'

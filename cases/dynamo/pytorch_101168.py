@@ -19,7 +19,7 @@
 # match = 'setattr\(UserDefinedObjectVariable\) <function Module\.__setattr__ at \d+x\.\.\.>'
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.4,<2.6"
+# torch = ">=2.4,<2.5"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = 'setattr\(UnspecializedNNModuleVariable\(Dropout\), training, \.\.\.\)'

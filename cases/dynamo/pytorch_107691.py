@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.7.1", "numpy", "setuptools"]
+# dependencies = ["torch==2.8.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/107691"
@@ -26,13 +26,13 @@
 # match = 'call_function BuiltinVariable\(zip\) \[ListVariable\(\), UserDefinedObjectVariable\(\)\] \{\}'
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.4,<2.6"
+# torch = ">=2.4,<2.5"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = "builtin: zip \\[<class 'torch\\._dynamo\\.variables\\.lists\\.ListVariable'>, <class 'torch\\._dynamo\\."
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.6,<2.15"
+# torch = ">=2.5,<2.9"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = 'call_method UserDefinedObjectVariable\(Items\) __next__ \[\] \{\}'

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.9.1", "numpy", "setuptools"]
+# dependencies = ["torch==2.12.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/126024"
@@ -16,7 +16,13 @@
 # demands = ["dynamic-shapes", "custom-op"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.15"
+# torch = "<2.10"
+# outcome = "raise"
+# error = "RuntimeError"
+# match = "a call is refused while another thread compiles: Detected that you are using FX to symboli"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.11,<2.13"
 # outcome = "raise"
 # error = "RuntimeError"
 # match = "a call is refused while another thread compiles: Detected that you are using FX to symboli"

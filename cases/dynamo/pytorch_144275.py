@@ -18,13 +18,13 @@
 # match = "Unexpected type in sourceless builder <class 'types\\.UnionType'>"
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.4,<2.9"
+# torch = ">=2.4,<2.8"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = 'Unexpected type in sourceless builder types\.UnionType'
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.9,<2.13"
+# torch = ">=2.8,<2.10"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = "Unexpected type in sourceless builder"

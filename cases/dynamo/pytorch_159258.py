@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.7.1", "numpy", "setuptools"]
+# dependencies = ["torch==2.8.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/159258"
@@ -34,14 +34,14 @@
 # match = 'call_function args: TensorVariable\(\) SkipFilesVariable\(\)'
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.3,<2.6"
+# torch = ">=2.3,<2.5"
 # blocked = true
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = 'partial tensor op: BuiltinVariable\(add\) \[TensorVariable\(\), UserDefinedClassVariable\(\)\] \{\}'
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.6,<2.9"
+# torch = ">=2.5,<2.9"
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = "cannot create weak reference to 'weakref\\.ProxyType' object"

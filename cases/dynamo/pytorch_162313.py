@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.7.1", "numpy", "setuptools"]
+# dependencies = ["torch==2.8.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/162313"
@@ -21,17 +21,17 @@
 # frame = 'resume_execution\.py'
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.2,<2.3"
-# outcome = "raise"
-# error = "torch._dynamo.exc.InternalTorchDynamoError"
-# match = "cannot access free variable 'block_target_offset_remap' where it is not associated with a"
-#
-# [[tool.pt2bugs.bug]]
-# torch = ">=2.3,<2.15"
+# torch = ">=2.3,<2.9"
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = '^(KeyError: )?\d+\s'
 # frame = 'resume_execution\.py'
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.2,<2.3"
+# outcome = "raise"
+# error = "torch._dynamo.exc.InternalTorchDynamoError"
+# match = "cannot access free variable 'block_target_offset_remap' where it is not associated with a"
 # ///
 """Python 3.11 keeps handlers in a table beside the bytecode. The function that resumes after the first break is compiled for
 the first branch, and the second branch asks it for the target of a block that it has never met. Correct: either branch.

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.7.1", "numpy", "setuptools"]
+# dependencies = ["torch==2.8.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/166176"
@@ -13,7 +13,7 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.1,<2.15"
+# torch = ">=2.1,<2.9"
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = '^(KeyError: )?\d+\s'

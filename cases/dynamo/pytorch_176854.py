@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.9.1", "numpy", "setuptools"]
+# dependencies = ["torch==2.11.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/176854"
@@ -15,7 +15,7 @@
 # demands = ["training"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.15"
+# torch = "<2.12"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = 'requires_grad of the result and of the detached tensor are \(False, True\)'

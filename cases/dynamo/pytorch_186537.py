@@ -15,7 +15,7 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.15"
+# torch = ">=2.12"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = 'sizes \[2, 3, 4, 5\] were compiled with a limit of two'

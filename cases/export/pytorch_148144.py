@@ -17,7 +17,7 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.9"
+# torch = "<2.8"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = 'the corners of the levels are \[0\.0, 13\.0, 13\.0, 13\.0\]'

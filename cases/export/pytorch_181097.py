@@ -13,7 +13,7 @@
 # demands = ["dynamic-shapes"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.15"
+# torch = ">=2.9"
 # outcome = "raise"
 # error = "AssertionError"
 # match = 'Guard failed: x\.size\(\)\[\d+\] // \d+ != \d+'

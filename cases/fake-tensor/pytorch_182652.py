@@ -26,7 +26,7 @@
 # match = "Failed running call_function <class 'torch\\.Size'>\\(\\*\\(FakeTensor\\(\\.\\.\\., size=\\(\\d+,\\), dtype=torch"
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.9"
+# torch = ">=2.8"
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = "torch\\.Size\\(\\) takes an iterable of 'int' \\(item \\d+ is 'FakeTensor'\\)"

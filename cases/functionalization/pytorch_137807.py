@@ -29,7 +29,7 @@
 # match = 'Failed running call_function <built-in method native_batch_norm of type object at \d+x\.\.\.>\(\*'
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.2,<2.15"
+# torch = ">=2.2,<2.10"
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
 # match = "aot_autograd expected to have an entirely functional graph, but found %_native_batch_norm_"
