@@ -13,11 +13,10 @@
 # demands = ["subclass", "aliasing"]
 #
 # [[tool.pt2bugs.bug]]
-# # TO FILL IN: no line if this is the bug, blocked = true if it keeps the check from it
 # torch = "<2.3"
 # outcome = "raise"
 # error = "torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode"
-# match = "It appears that you're trying to get a value out of symbolic int/float whose value is data"
+# match = 'you.re trying to get a value out of symbolic int/float whose value is data-dependent'
 # ///
 """The output is a view of a subclass that the graph makes. AOTAutograd looks for the base of the view while it collects what
 the outputs alias, and runs the subclass with sizes that have no value. Correct: the view, with the values of the input.

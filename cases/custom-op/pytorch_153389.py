@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.9.1", "numpy", "setuptools"]
+# dependencies = ["torch==2.12.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/153389"
@@ -15,12 +15,10 @@
 # demands = ["custom-op", "mutation", "aliasing"]
 #
 # [[tool.pt2bugs.bug]]
-# # TO FILL IN: no line if this is the bug, blocked = true if it keeps the check from it
-# # TO FILL IN: 2.6, 2.12, 2.13, 2.14 not measured
-# torch = ">=2.7,<2.15"
+# torch = ">=2.7,<2.13"
 # outcome = "wrong"
 # error = "AssertionError"
-# match = "the second view has lost what the operator wrote"
+# match = 'the second view has lost what the operator wrote'
 # ///
 """Functionalized, two custom operators that write to their arguments work on clones, which are copied back at the end. The
 pass that puts writes back in place takes the second one's views of the clone that was made before the first one ran.

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.9.1", "numpy", "setuptools"]
+# dependencies = ["torch==2.8.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/152954"
@@ -18,20 +18,18 @@
 # demands = ["dynamic-shapes", "subclass"]
 #
 # [[tool.pt2bugs.bug]]
-# # TO FILL IN: no line if this is the bug, blocked = true if it keeps the check from it
-# # TO FILL IN: 2.6, 2.7 not measured
-# torch = "<2.8"
+# torch = "<2.6"
+# blocked = true
 # outcome = "raise"
 # error = "torch._dynamo.exc.TorchRuntimeError"
-# match = 'Failed running call_function <built-in function getitem>\(\*\(DTensor\(local_tensor=FakeTensor'
+# match = 'call_function <built-in function getitem>[\s\S]*\nunhashable type: non-nested SymInt'
 #
 # [[tool.pt2bugs.bug]]
-# # TO FILL IN: no line if this is the bug, blocked = true if it keeps the check from it
-# # TO FILL IN: 2.6, 2.7 not measured
-# torch = ">=2.8,<2.9"
+# torch = ">=2.6,<2.9"
 # outcome = "raise"
 # error = "torch._dynamo.exc.TorchRuntimeError"
-# match = 'Dynamo failed to run FX node with fake tensors: call_function <built-in function getitem>\('
+# match = 'call_function <built-in function getitem>\(\*\(DTensor\('
+# frame = 'gen_slice_strategy'
 # ///
 """The rule by which a slice of a DTensor is sharded asks for its bounds as plain integers, and with dynamic shapes they are
 symbolic. Correct: one more than the first half of the rows. A fake process group stands for the real one.

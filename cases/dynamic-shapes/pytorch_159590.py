@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.9.1", "numpy", "setuptools"]
+# dependencies = ["torch==2.8.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/159590"
@@ -16,20 +16,16 @@
 # demands = ["dynamic-shapes", "subclass", "training"]
 #
 # [[tool.pt2bugs.bug]]
-# # TO FILL IN: no line if this is the bug, blocked = true if it keeps the check from it
-# # TO FILL IN: 2.6 not measured
-# torch = "<2.7"
+# torch = "<2.6"
 # outcome = "raise"
 # error = "torch._dynamo.exc.TorchRuntimeError"
-# match = 'Failed running call_function <built-in function mul>\(\*\(DTensor\(local_tensor=FakeTensor\(\.\.\.'
+# match = 'Failed running call_function <built-in function mul>\(\*\(DTensor\(local_tensor=FakeTensor\(\.\.\., size=\(s0, s1\)'
 #
 # [[tool.pt2bugs.bug]]
-# # TO FILL IN: no line if this is the bug, blocked = true if it keeps the check from it
-# # TO FILL IN: 2.6 not measured
-# torch = ">=2.7,<2.9"
+# torch = ">=2.6,<2.9"
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
-# match = "unhashable type: non-nested SymInt"
+# match = 'unhashable type: non-nested SymInt'
 # ///
 """DTensor looks up how an operator is sharded in a cache whose key holds sizes, and a symbolic size has no hash. The lookup
 is to be left out while a graph is traced, but operators still come there where the inputs require grad. Correct:

@@ -16,32 +16,17 @@
 # demands = ["dynamic-shapes", "subclass", "training"]
 #
 # [[tool.pt2bugs.bug]]
-# # TO FILL IN: no line if this is the bug, blocked = true if it keeps the check from it
 # torch = "<2.6"
+# blocked = true
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
-# match = "unhashable type: non-nested SymInt"
+# match = 'unhashable type: non-nested SymInt'
 #
 # [[tool.pt2bugs.bug]]
-# # TO FILL IN: no line if this is the bug, blocked = true if it keeps the check from it
-# torch = ">=2.6,<2.8"
+# torch = ">=2.6,<2.10"
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
-# match = 's\d+\*s\d+ \(\d+\)is not tracked with proxy for <torch\.fx\.experimental\.proxy_tensor\.P'
-#
-# [[tool.pt2bugs.bug]]
-# # TO FILL IN: no line if this is the bug, blocked = true if it keeps the check from it
-# torch = ">=2.8,<2.9"
-# outcome = "raise"
-# error = "torch._dynamo.exc.BackendCompilerFailed"
-# match = 's\d+\*s\d+ \(\d+\)is not tracked with proxy for <torch\.fx\.experimental\.proxy_tensor\.'
-#
-# [[tool.pt2bugs.bug]]
-# # TO FILL IN: no line if this is the bug, blocked = true if it keeps the check from it
-# torch = ">=2.9,<2.10"
-# outcome = "raise"
-# error = "torch._dynamo.exc.BackendCompilerFailed"
-# match = 's\d+\*s\d+ \(\d+\)is not tracked with proxy for <torch\.fx\.experimental\.proxy_tensor'
+# match = 's\d+\*s\d+ \(\d+\)is not tracked with proxy'
 # ///
 """For three dimensions the strides of a DTensor are products of symbolic sizes. Where the inputs require grad AOTAutograd
 meets such a product that no node of its graph stands for. Correct: the sum. A fake process group stands for the

@@ -15,32 +15,22 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
-# # TO FILL IN: no line if this is the bug, blocked = true if it keeps the check from it
-# torch = "<2.3"
+# torch = "<2.7"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
-# match = "'skip function copy in file copy\\.py'', skipped according skipfiles\\.SKIP_DIRS'"
+# match = 'skip function copy in file copy\.py'
 #
 # [[tool.pt2bugs.bug]]
-# # TO FILL IN: no line if this is the bug, blocked = true if it keeps the check from it
-# torch = ">=2.3,<2.7"
-# outcome = "raise"
-# error = "torch._dynamo.exc.Unsupported"
-# match = "'skip function copy in file copy\\.py'"
-#
-# [[tool.pt2bugs.bug]]
-# # TO FILL IN: no line if this is the bug, blocked = true if it keeps the check from it
 # torch = ">=2.7,<2.12"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
-# match = "Attempted to call function marked as skipped"
+# match = 'function `copy` in file `copy\.py` should not be traced'
 #
 # [[tool.pt2bugs.bug]]
-# # TO FILL IN: no line if this is the bug, blocked = true if it keeps the check from it
 # torch = ">=2.12"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
-# match = 'torch\.\* op returned non-Tensor'
+# match = 'torch\.\* op returned non-Tensor[\s\S]*copy\.copy'
 # ///
 """copy.copy takes a tensor apart by __reduce_ex__ and puts it together again, functions that Dynamo does not trace. Correct:
 a tensor over the same memory, and one graph.

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.9.1", "numpy", "setuptools"]
+# dependencies = ["torch==2.11.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/118260"
@@ -15,7 +15,6 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
-# # TO FILL IN: no line if this is the bug, blocked = true if it keeps the check from it
 # torch = ">=2.3,<2.12"
 # outcome = "wrong"
 # error = "AssertionError"

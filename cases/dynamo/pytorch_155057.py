@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.6.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.8.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/155057"
@@ -14,10 +14,10 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
-# # TO FILL IN: no line if this is the bug, blocked = true if it keeps the check from it
 # torch = ">=2.5,<2.9"
 # outcome = "crash"
 # signal = "SIGSEGV"
+# output = 'convert_frame\.py", line \d+ in __call__\n  File "torch/_dynamo/eval_frame\.py"'
 # ///
 """reset() frees the cache entries of a code object that was compiled, called and reset before, and the next call of the
 new wrapper reads them. Correct: it compiles once more.

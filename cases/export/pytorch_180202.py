@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.6.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.12.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/180202"
@@ -17,11 +17,10 @@
 # demands = ["dynamic-shapes"]
 #
 # [[tool.pt2bugs.bug]]
-# # TO FILL IN: no line if this is the bug, blocked = true if it keeps the check from it
 # torch = "<2.13"
 # outcome = "raise"
 # error = "torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode"
-# match = 'Could not guard on data-dependent expression Eq\(u\d+, \d+\) \(unhinted: Eq\(u\d+, \d+\)\)\.  \(Size-like'
+# match = 'Could not guard on data-dependent expression Eq\(u0, 1\) \(unhinted: Eq\(u0, 1\)\)'
 # ///
 """Rows are selected by a mask, so their number is known at run time alone. On the CPU the choice between the fused kernel and
 the plain one looks at how the attention mask broadcasts, and asks whether that number is 1. Correct: the exported

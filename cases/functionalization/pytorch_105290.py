@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.2.2", "numpy", "setuptools"]
+# dependencies = ["torch==2.4.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/105290"
@@ -15,11 +15,10 @@
 # demands = ["complex", "training"]
 #
 # [[tool.pt2bugs.bug]]
-# # TO FILL IN: no line if this is the bug, blocked = true if it keeps the check from it
 # torch = "<2.5"
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
-# match = "aten::_conj\\(\\) Expected a value of type 'Tensor' for argument 'self' but instead found type"
+# match = 'aten::_conj\(\) Expected a value of type .Tensor. for argument .self. but instead found type .complex'
 # ///
 """The gradient of a product with 1j multiplies by the conjugate of 1j, which is a tensor for autograd and, in the traced
 graph, a Python number; the operator _conj takes tensors alone. Correct: eager's gradients.

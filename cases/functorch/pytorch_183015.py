@@ -13,7 +13,7 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.15"
+# torch = ">=2.7,<2.14"
 # outcome = "raise"
 # error = "torch._dynamo.exc.TorchRuntimeError"
 # match = "Dynamo failed to run FX node with fake tensors: call_function <function _autograd_grad at"
@@ -23,6 +23,19 @@
 # outcome = "raise"
 # error = "RuntimeError"
 # match = 'InferenceMode::is_enabled\(\) && primal\.is_inference\(\) && tangent\.is_inference\(\) INTERNAL AS'
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.6"
+# blocked = true
+# outcome = "raise"
+# error = "torch._dynamo.exc.TorchRuntimeError"
+# match = 'Failed running call_function <function _jvp_treespec_compare at \d+x\.\.\.>\(\*\(\(BatchedTensor\(lv'
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.6,<2.7"
+# outcome = "raise"
+# error = "torch._dynamo.exc.TorchRuntimeError"
+# match = 'function _autograd_grad[\s\S]*&& self\.is_inference\(\) INTERNAL ASSERT FAILED'
 # ///
 """hessian is jacfwd of jacrev: the fake tensors of the inner gradient are wrapped for vmap and for forward mode, and are taken
 apart in the wrong order. Correct: eager's second derivatives.

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.6.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.10.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/145861"
@@ -15,9 +15,23 @@
 # demands = ["training"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.13"
+# torch = ">=2.6,<2.7"
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
+# match = 'IndexError: tuple index out of range'
+# frame = 'torch/fx/interpreter\.py:\d+ call_function'
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.6"
+# blocked = true
+# outcome = "raise"
+# error = "torch._dynamo.exc.BackendCompilerFailed"
+# match = 'Cannot re-initialize CUDA in forked subprocess\. To use CUDA with multiprocessing, you must'
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.7,<2.11"
+# outcome = "raise"
+# error = "torch._inductor.exc.InductorError"
 # match = 'IndexError: tuple index out of range'
 # frame = 'torch/fx/interpreter\.py:\d+ call_function'
 # ///

@@ -14,23 +14,30 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.7"
+# torch = ">=2.6,<2.7"
 # blocked = true
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = 'inspect\.signature with non-constant function'
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.7,<2.9"
+# torch = ">=2.7,<2.8"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = 'call_id with args \(NestedUserFunctionVariable\(\),\)'
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.9,<2.15"
+# torch = ">=2.8,<2.10"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = 'id\(\) with unsupported args'
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.6"
+# blocked = true
+# outcome = "raise"
+# error = "torch._dynamo.exc.InternalTorchDynamoError"
+# match = 'NestedUserFunctionVariable\(\) is not a constant'
 # ///
 """create_block_mask looks the mask function up in a table by its id(), which Dynamo refuses for a function that is defined in
 the compiled one. Correct: one graph, whose attention is eager's.

@@ -16,39 +16,38 @@
 # demands = ["control-flow", "training"]
 #
 # [[tool.pt2bugs.bug]]
-# # TO FILL IN: no line if this is the bug, blocked = true if it keeps the check from it
 # torch = "<2.6"
+# blocked = true
 # outcome = "wrong"
 # error = "AssertionError"
 # match = 'None mismatch: None is not tensor\(\[\[0\.1250, 0\.1250, 0\.1250\],'
 #
 # [[tool.pt2bugs.bug]]
-# # TO FILL IN: no line if this is the bug, blocked = true if it keeps the check from it
 # torch = ">=2.6,<2.7"
+# blocked = true
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
-# match = "Expected carried_inputs and body outputs return tensors with same metadata but found:"
+# match = 'same metadata but found:\s+.requires_grad: True vs False'
 #
 # [[tool.pt2bugs.bug]]
-# # TO FILL IN: no line if this is the bug, blocked = true if it keeps the check from it
 # torch = ">=2.7,<2.9"
+# blocked = true
 # outcome = "wrong"
 # error = "AssertionError"
 # match = 'None mismatch: None is not tensor\(\[\[0\.1250, 0\.1250, 0\.1250\],'
 #
 # [[tool.pt2bugs.bug]]
-# # TO FILL IN: no line if this is the bug, blocked = true if it keeps the check from it
 # torch = ">=2.9,<2.10"
+# blocked = true
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
-# match = "Backend compiler exception"
+# match = '`inductor` failed with aten\._local_scalar_dense'
 #
 # [[tool.pt2bugs.bug]]
-# # TO FILL IN: no line if this is the bug, blocked = true if it keeps the check from it
 # torch = ">=2.10,<2.13"
 # outcome = "raise"
 # error = "torch._inductor.exc.InductorError"
-# match = "Expected carried_inputs and body_output to have same metadata but found:"
+# match = 'pair\[1\] differ in .stride: \(0, 0\) vs \(3, 1\)'
 # ///
 """The backward of while_loop is a while_loop whose carry is the incoming gradient. The gradient of a sum is one number,
 expanded, with strides of 0; the body returns an ordinary tensor, and the two do not have the same metadata. Correct:

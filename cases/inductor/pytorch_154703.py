@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.8.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.9.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/154703"
@@ -16,11 +16,10 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
-# # TO FILL IN: no line if this is the bug, blocked = true if it keeps the check from it
 # torch = "<2.10"
 # outcome = "wrong"
 # error = "AssertionError"
-# match = 'the mean of 16777216 times 0\.1 is 0\.1009\d*'
+# match = 'the mean of 16777216 times 0\.1 is 0\.10\d+'
 # ///
 """The C++ kernel adds all values into one vector register. After a million additions a lane holds so much that a further
 0.1 is rounded by a percent of itself, always to the same side. Eager adds in a cascade. Correct: the mean in double

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.6.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.11.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/180771"
@@ -15,10 +15,16 @@
 # demands = ["training"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.13"
+# torch = ">=2.5,<2.7"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = 'gradient \[1\.0, 1\.0, 1\.0, 1\.0, 1\.0\] where the first two are replaced'
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.7,<2.12"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = 'gradient \[0\.0, 0\.0, 0\.0, 0\.0, 0\.0\] where the first two are replaced'
 # ///
 """The input's gradient is that of the output with zeros in the slice. The scatter of zeros is fused with the expanded one
 of the sum, which is one element in memory. Correct: 0 in the slice, 1 elsewhere.

@@ -27,7 +27,9 @@
 # match = "'complex' object has no attribute 'get_name'"
 #
 # [[tool.pt2bugs.bug]]
+# # The failure of 105290, which comes first.
 # torch = "<2.5"
+# blocked = true
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
 # match = "aten::_conj\\(\\) Expected a value of type 'Tensor' for argument 'self'"

@@ -15,16 +15,14 @@
 # demands = ["custom-op", "mutation"]
 #
 # [[tool.pt2bugs.bug]]
-# # TO FILL IN: no line if this is the bug, blocked = true if it keeps the check from it
 # torch = "<2.5"
+# blocked = true
 # outcome = "raise"
 # error = "AttributeError"
 # match = 'torch\._functorch\.config\.enable_autograd_cache does not exist'
 #
 # [[tool.pt2bugs.bug]]
-# # TO FILL IN: no line if this is the bug, blocked = true if it keeps the check from it
-# # TO FILL IN: 2.6 not measured
-# torch = ">=2.7"
+# torch = ">=2.6"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = 'one more than the filled 7 is \[1\.0\]'

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.14.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/191203"
@@ -14,10 +14,17 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.15"
+# torch = ">=2.12,<2.15"
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
 # match = "aten::scaled_dot_product_attention\\(\\) Expected a value of type 'Optional\\[float\\]' for argume"
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.12"
+# blocked = true
+# outcome = "wrong"
+# error = "AssertionError"
+# match = 'Mismatched elements: 112 / 128 \([\d.]+%\)\nGreatest absolute difference: 1\.5090\d* '
 # ///
 """The pattern of attention takes the divisor of the scores, and its replacement asks it for a number, which a tensor of the
 graph is not. Correct: eager's result, fused or not.
