@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.2.2", "numpy", "setuptools"]
+# dependencies = ["torch==2.4.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/128944"
@@ -14,10 +14,16 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.7"
+# torch = "<2.4"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = 'call_function BuiltinVariable\(filter\) \[NestedUserFunctionVariable\(\), ListVariable\(\)\] \{\}'
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.4,<2.5"
+# outcome = "raise"
+# error = "torch._dynamo.exc.Unsupported"
+# match = "builtin: filter \\[<class 'torch\\._dynamo\\.variables\\.functions\\.NestedUserFunctionVariable'>, <"
 # ///
 """Dynamo had map and zip, but no filter. Correct: one graph, whose product is over the tensors that
 need a gradient.

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.2.2", "numpy", "setuptools"]
+# dependencies = ["torch==2.4.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/132551"
@@ -21,10 +21,22 @@
 # frame = 'torch/_dynamo/utils\.py:\d+ get_fake_value'
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.2,<2.7"
+# torch = ">=2.2,<2.3"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = 'call_function BuiltinVariable\(mul\) \[TensorVariable\(\), GetAttrVariable\(UserDefinedObjectVar'
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.3,<2.4"
+# outcome = "raise"
+# error = "torch._dynamo.exc.Unsupported"
+# match = 'call_function BuiltinVariable\(mul\) \[TensorVariable\(\), GetAttrVariable\(\)\] \{\}'
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.4,<2.5"
+# outcome = "raise"
+# error = "torch._dynamo.exc.Unsupported"
+# match = "builtin: mul \\[<class 'torch\\._dynamo\\.variables\\.tensor\\.TensorVariable'>, <class 'torch\\._dyna"
 # ///
 """Dynamo made a graph break of an attribute that is not there, also where the function catches the error. Correct: one graph, with
 the branch of the except.

@@ -16,13 +16,13 @@
 # demands = ["subclass"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.6"
+# torch = ">=2.5"
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = 'aten\._local_scalar_dense\.default'
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.4"
+# torch = "<2.3"
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
 # match = "'torch\\._C\\._SymNode' object has no attribute 'shape_env'"

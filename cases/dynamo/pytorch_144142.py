@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.2.2", "numpy", "setuptools"]
+# dependencies = ["torch==2.6.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/144142"
@@ -21,10 +21,16 @@
 # match = 'autograd\.Function with requires_grad'
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.2,<2.7"
+# torch = ">=2.2,<2.3"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = "reason was: HigherOrderOperator body's output must consist of tensors only"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.3,<2.7"
+# outcome = "raise"
+# error = "torch._dynamo.exc.Unsupported"
+# match = "HigherOrderOperator body's output must consist of tensors only"
 # ///
 """The outputs of the Function's forward had to be tensors alone. Correct: one graph, the list as it
 is, and the gradient.

@@ -17,6 +17,12 @@
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = 'Unsupported function call[\s\S]*Watched'
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.4,<2.7"
+# outcome = "raise"
+# error = "torch._dynamo.exc.Unsupported"
+# match = "call_function UserDefinedClassVariable\\(<class 'pt\\d+bugs_case_pytorch_\\d+\\.Watched'>\\) \\[Con"
 # ///
 """Dynamo makes no object whose attribute lookup is the user's. Correct: one graph, and the object's
 attribute.

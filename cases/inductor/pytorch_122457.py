@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.2.2", "numpy", "setuptools"]
+# dependencies = ["torch==2.3.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/122457"
@@ -12,7 +12,7 @@
 # demands = ["complex", "aliasing"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.6"
+# torch = "<2.4"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = '1 \+ i plus \(1 \+ i\) and plus 1 are \(\[2\.0, 2\.0\], \[3\.0, 2\.0\]\)'

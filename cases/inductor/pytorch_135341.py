@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.2.2", "numpy", "setuptools"]
+# dependencies = ["torch==2.4.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/135341"
@@ -11,7 +11,7 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.6"
+# torch = "<2.5"
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
 # match = 'C\+\+ compile error[\s\S]*void kernel\(const bfloat16\*, bool\*\)'

@@ -12,7 +12,7 @@
 # demands = ["randomness"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.7"
+# torch = ">=2.6,<2.7"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = 'channels \[1, 0, 1, 1, 1, 0, 1, 0\] are kept, eager keeps \[1, 0, 0, 1, 1, 0, 0, 1\] with the same seed'

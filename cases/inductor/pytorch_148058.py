@@ -11,7 +11,7 @@
 # demands = ["randomness"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.7"
+# torch = ">=2.6,<2.7"
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
 # match = "'int' object has no attribute 'find'"
@@ -21,6 +21,12 @@
 # outcome = "raise"
 # error = "torch._inductor.exc.InductorError"
 # match = "'int' object has no attribute 'find'"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.5,<2.6"
+# outcome = "raise"
+# error = "torch._dynamo.exc.BackendCompilerFailed"
+# match = "'int' object has no attribute 'count'"
 # ///
 """The index of the scatter is a constant, and reads of it become the number itself. The check of bounds in the C++
 code generator expects text. Correct: a 1 at the index, and a 0 or 1 beside it.

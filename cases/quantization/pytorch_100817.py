@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.2.2", "numpy", "setuptools"]
+# dependencies = ["torch==2.3.1", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/100817"
@@ -14,7 +14,7 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.6"
+# torch = "<2.4"
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
 # match = '__torch__\.torch\.classes\.quantized\.LinearPackedParamsBase \(of Python compilation unit at: \d+'
