@@ -411,7 +411,8 @@ def _transition_lines(transition: Transition[str], history: BisectedCheck, optio
     else:
         lines.append(f"  {'no fix is documented; this' if not transition.introduced else 'this'} {agreement}")
     if answer["isolated"]:
-        lines.append(f"  {answer['kind']} {answer['isolated']}: `pt2bugs isolate {history.cell.case.id}`")
+        direction = " --introduced" if transition.introduced else ""
+        lines.append(f"  {answer['kind']} {answer['isolated']}: `pt2bugs isolate {history.cell.case.id}{direction}`")
     lines += [f"  reproduce: {command}" for command in answer["reproduce"]]
     return lines
 
