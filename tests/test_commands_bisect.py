@@ -352,3 +352,11 @@ def test_the_range(arguments: list[str], expected: str) -> None:
     options = options_of(bisect.Options, parser.parse_args(arguments))
     chosen = range_of(options.torch, known, patches=options.patches, candidates=options.candidates)
     assert " ".join(map(str, chosen)) == expected
+
+
+def test_what_broke_it_is_named_with_the_command_that_asks(capsys: pytest.CaptureFixture[str]) -> None:
+    root = Path(__file__).resolve().parent.parent
+    where = ["--cases", str(root / "cases"), "--results", str(root / "results"), "--offline"]
+    main(["bisect", "pytorch_197811", *where])
+    assert "introduced by a change of _dynamo/variables/torch.py" in (told := capsys.readouterr().out)
+    assert "`pt2bugs isolate pytorch_197811 --introduced`" in told
