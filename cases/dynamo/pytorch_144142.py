@@ -14,14 +14,14 @@
 # demands = ["training"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.2"
+# torch = "<2.1"
 # blocked = true
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = 'autograd\.Function with requires_grad'
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.2,<2.3"
+# torch = ">=2.1,<2.3"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = "reason was: HigherOrderOperator body's output must consist of tensors only"

@@ -12,7 +12,7 @@
 # demands = ["training"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.2"
+# torch = "<2.1"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = 'the gradient of a sum over a patch of ones is \[0\.0\]'
