@@ -11,9 +11,16 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
+# torch = ">=2.2"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = 'index \-1 adds to the last row: \[1\.0, 0\.0, 1\.0\]'
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.2"
+# outcome = "crash"
+# signal = "SIGABRT"
+# output = 'double free or corruption'
 # ///
 """Eager's index_add refuses indices below 0. Its decomposition is index_put with accumulate, which counts them from
 the end. Correct: eager's error.

@@ -14,9 +14,17 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
+# torch = ">=2.1"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = 'the loss with beta \-1 is 1\.5, eager refuses it'
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "refused for another reason:"
+# blocked = true
 # ///
 """Eager refuses a negative beta in its kernel's C++ entry. The decomposition, which replaces the operator in the
 graph, does not look at it. Correct: eager's RuntimeError.

@@ -16,6 +16,13 @@
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = 'PendingUnbackedSymbolNotFound: Pending unbacked symbols \{u\d+, u\d+\} not in returned outputs F'
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.4,<2.5"
+# outcome = "raise"
+# error = "torch._dynamo.exc.InternalTorchDynamoError"
+# match = 'Pending unbacked symbols \{u\d+, u\d+\} not in returned outputs FakeTensor\(\.\.\., size=\(u\d+ - u\d+,\),'
+# blocked = true
 # ///
 """With capture_scalar_outputs the tensor is unpacked into two values whose symbols are made while the call of arange
 is traced, and are in none of its outputs. Correct: the range, or a graph break.

@@ -13,10 +13,17 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.2"
+# torch = "<2.1"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = 'call_function UserDefinedObjectVariable\(Shift\) \[TensorVariable\(\)\] \{\}'
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.1,<2.2"
+# outcome = "raise"
+# error = "torch._dynamo.exc.InternalTorchDynamoError"
+# match = "'NoneType' object has no attribute 'make_guard'"
+# blocked = true
 # ///
 """The object has no source that a guard could name, and the call of such an object was not traced.
 Correct: one graph.

@@ -13,7 +13,7 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.2"
+# torch = "<2.1"
 # blocked = true
 # outcome = "raise"
 # error = "torch._dynamo.exc.TorchRuntimeError"
@@ -37,6 +37,13 @@
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = "builtin: mul \\[<class 'torch\\._dynamo\\.variables\\.tensor\\.TensorVariable'>, <class 'torch\\._dyna"
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.1,<2.2"
+# outcome = "raise"
+# error = "torch._dynamo.exc.TorchRuntimeError"
+# match = 'Failed running call_function <built-in function mul>\(\*\(FakeTensor\(\.\.\., size=\(\d+,\)\), None\),'
+# blocked = true
 # ///
 """Dynamo made a graph break of an attribute that is not there, also where the function catches the error. Correct: one graph, with
 the branch of the except.

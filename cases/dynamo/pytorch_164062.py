@@ -12,7 +12,7 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.7"
+# torch = ">=2.1,<2.7"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = 'unsupported operator: aten\._native_multi_head_attention\.default \(see https://docs\.google\.c'
@@ -22,6 +22,13 @@
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = 'Operator does not support running with fake tensors[\s\S]*_native_multi_head_attention'
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# outcome = "raise"
+# error = "TypeError"
+# match = "MultiheadAttention\\.forward\\(\\) missing \\d+ required positional arguments: 'query', 'key', and"
+# blocked = true
 # ///
 """Without gradients nn.MultiheadAttention calls one fused operator, which has no meta kernel, so that fake tensors
 cannot go through it. The layer avoids that while torch.compile traces it, and did not notice torch._dynamo.export.

@@ -13,7 +13,7 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.12"
+# torch = ">=2.1,<2.12"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "0 graphs: the layer with the disabled hook ran without the compiler"

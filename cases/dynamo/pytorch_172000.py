@@ -12,10 +12,18 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.11"
+# torch = ">=2.1,<2.11"
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = "object of type 'NoneType' has no len\\(\\)"
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# outcome = "raise"
+# error = "torch._dynamo.exc.InternalTorchDynamoError"
+# match = '^\s*($|You can suppress|Set TORCH)'
+# frame = 'variables/constant\.py:\d+ call_method'
+# blocked = true
 # ///
 """The class is an abstract MutableMapping, not a dict, and is constructed while tracing. Its setter ran on an example
 object on which __init__ had never run. Correct: the setter sees the attributes that __init__ set.

@@ -12,10 +12,24 @@
 # demands = ["mutation"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.10"
+# torch = ">=2.2,<2.10"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "1 fake tensor in the list after the export"
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# outcome = "raise"
+# error = "AttributeError"
+# match = "module 'torch' has no attribute 'export'"
+# blocked = true
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.1,<2.2"
+# outcome = "raise"
+# error = "TypeError"
+# match = "export\\(\\) got an unexpected keyword argument 'strict'"
+# blocked = true
 # ///
 """Dynamo replays side effects of the traced forward. Under export that is done while its fake tensors stand for the
 real ones, and the list keeps them. Correct: the list is as before, or export refuses the program.

@@ -13,7 +13,7 @@
 # demands = ["dynamic-shapes"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.8"
+# torch = ">=2.4,<2.8"
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = "'One' object has no attribute 'name'"
@@ -23,6 +23,13 @@
 # outcome = "raise"
 # error = "AttributeError"
 # match = "'One' object has no attribute 'name'"
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.4"
+# outcome = "raise"
+# error = "AssertionError"
+# match = 'Cannot create Dim with inconsistent min=\d+, max=\d+'
+# blocked = true
 # ///
 """2 * d and d + 1 are to be one size, which fixes d at 1. The text of the suggested fix takes the solution for a
 symbol and asks the number for its name. Correct: an error that names the violated constraints.

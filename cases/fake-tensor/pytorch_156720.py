@@ -12,7 +12,7 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.7"
+# torch = ">=2.1,<2.7"
 # outcome = "raise"
 # error = "torch._dynamo.exc.TorchRuntimeError"
 # match = 'Failed running call_function aten\.view\.default\(\*\(FakeTensor\(\.\.\., size=\(\d+,\)\), \[FakeTensor\(\.'
@@ -22,6 +22,14 @@
 # outcome = "raise"
 # error = "torch._dynamo.exc.TorchRuntimeError"
 # match = 'Dynamo failed to run FX node with fake tensors: call_function aten\.view\.default\(\*\(FakeTens'
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# outcome = "raise"
+# error = "torch._dynamo.exc.TorchRuntimeError"
+# match = 'from user code'
+# frame = 'utils\.py:\d+ get_fake_value'
+# blocked = true
 # ///
 """A call of an operator overload from Python converts 0-dim integer tensors in a list of ints. A fake one has no
 value to convert, although these hold constants of the inputs. Correct: eager's view, by a graph break if need be.

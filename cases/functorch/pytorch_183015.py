@@ -25,7 +25,7 @@
 # match = 'InferenceMode::is_enabled\(\) && primal\.is_inference\(\) && tangent\.is_inference\(\) INTERNAL AS'
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.6"
+# torch = ">=2.4,<2.6"
 # blocked = true
 # outcome = "raise"
 # error = "torch._dynamo.exc.TorchRuntimeError"
@@ -36,6 +36,21 @@
 # outcome = "raise"
 # error = "torch._dynamo.exc.TorchRuntimeError"
 # match = 'function _autograd_grad[\s\S]*&& self\.is_inference\(\) INTERNAL ASSERT FAILED'
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# outcome = "raise"
+# error = "torch._dynamo.exc.InternalTorchDynamoError"
+# match = '^\s*($|You can suppress|Set TORCH)'
+# frame = 'meta_utils\.py:\d+ meta_tensor'
+# blocked = true
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.1,<2.3"
+# outcome = "raise"
+# error = "torch._dynamo.exc.InternalTorchDynamoError"
+# match = "Cannot access data pointer of Tensor that doesn't have storage"
+# blocked = true
 # ///
 """hessian is jacfwd of jacrev: the fake tensors of the inner gradient are wrapped for vmap and for forward mode, and are taken
 apart in the wrong order. Correct: eager's second derivatives.

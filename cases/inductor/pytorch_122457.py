@@ -12,10 +12,17 @@
 # demands = ["complex", "aliasing"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.4"
+# torch = ">=2.1,<2.4"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = '1 \+ i plus \(1 \+ i\) and plus 1 are \(\[2\.0, 2\.0\], \[3\.0, 2\.0\]\)'
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# outcome = "raise"
+# error = "torch._dynamo.exc.BackendCompilerFailed"
+# match = 'torch\.complex64 missing from torch\._inductor\.codegen\.cpp\.DTYPE_TO_CPP'
+# blocked = true
 # ///
 """view_as_complex is a fallback kernel whose output shares the memory of its input; the buffer counts as dead after its last
 direct use, and is written over while the view is alive. Correct: both results as in eager.

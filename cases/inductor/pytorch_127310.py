@@ -11,7 +11,7 @@
 # demands = ["randomness"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.3"
+# torch = ">=2.1,<2.3"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "-1 shifted right by 31 is 8589934591"

@@ -14,7 +14,7 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.9"
+# torch = ">=2.1,<2.9"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = '\-1\.5, \-1, 0\.5 and 1\.5 are \[0, 0, 0, 1\] as bytes'

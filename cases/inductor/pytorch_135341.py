@@ -11,10 +11,17 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.5"
+# torch = ">=2.2,<2.5"
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
 # match = 'C\+\+ compile error[\s\S]*void kernel\(const bfloat16\*, bool\*\)'
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.2"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = 'signs of 1, -1, 0 and -0 in bfloat16 are \[False, True, False, False\]'
+# blocked = true
 # ///
 """The generated C++ calls std::signbit on a bfloat16, for which the standard library has no overload. Correct: eager's
 booleans, also for the negative zero.

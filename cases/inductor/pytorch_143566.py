@@ -11,10 +11,17 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.7"
+# torch = ">=2.1,<2.7"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = '1000 shifted by 64 and by 1 is \[1000, 2000\]'
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = '1000 shifted by 64 and by 1 is \[0, 2000\]'
+# blocked = true
 # ///
 """C++ does not define a shift by 64 of a 64-bit integer, and x86 takes the shift modulo 64. Eager checks the range
 and gives 0, Inductor wrote a bare shift. Correct: 0.

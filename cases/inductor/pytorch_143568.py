@@ -11,10 +11,17 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.7"
+# torch = ">=2.5,<2.7"
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
 # match = 'no matching function for call to .argmax_combine_vec<bool'
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.2"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "The values for attribute 'dtype' do not match: torch\\.int64 != torch\\.bool\\."
+# blocked = true
 # ///
 """The reduction with an index is vectorized since 2.6. The value of a mask has a type of its own in that code, which
 has no conversion to the vector of the reduction. Correct: eager's values and indices.

@@ -12,7 +12,7 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.7"
+# torch = ">=2.5,<2.7"
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
 # match = "Sparse CSR tensors do not have strides"
@@ -22,6 +22,21 @@
 # outcome = "raise"
 # error = "torch._inductor.exc.InductorError"
 # match = "Sparse CSR tensors do not have strides"
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# outcome = "raise"
+# error = "torch._dynamo.exc.TorchRuntimeError"
+# match = 'from user code'
+# frame = 'utils\.py:\d+ get_fake_value'
+# blocked = true
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.1,<2.2"
+# outcome = "raise"
+# error = "torch._dynamo.exc.TorchRuntimeError"
+# match = "Cannot access storage of SparseCsrTensorImpl"
+# blocked = true
 # ///
 """The conversion is a fallback. Inductor makes a buffer of a layout with strides for its result, and a CSR tensor has
 none. Correct: eager's sparse tensor, by a graph break if need be.

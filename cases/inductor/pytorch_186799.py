@@ -15,6 +15,12 @@
 # demands = ["training"]
 #
 # [[tool.pt2bugs.bug]]
+# torch = ">=2.3,<2.5"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "no gradient reaches the minimum of 8 of 64 rows"
+#
+# [[tool.pt2bugs.bug]]
 # torch = ">=2.10"
 # outcome = "wrong"
 # error = "AssertionError"

@@ -20,7 +20,7 @@
 # match = "aten::scaled_dot_product_attention\\(\\) Expected a value of type 'Optional\\[float\\]' for argume"
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.12"
+# torch = ">=2.4,<2.12"
 # blocked = true
 # outcome = "wrong"
 # error = "AssertionError"

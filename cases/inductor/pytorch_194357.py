@@ -11,9 +11,17 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
+# torch = ">=2.1"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = 'signs \[1\.0, -1\.0\] of the quantiles of 0 and 1'
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# outcome = "raise"
+# error = "RuntimeError"
+# match = "\"tan_vml_cpu\" not implemented for 'Half'"
+# blocked = true
 # ///
 """tan(pi * (q - 0.5)) at its pole depends on the rounding of its argument. Eager rounds it to half before the tangent,
 Inductor fuses in float, and crosses the pole. Correct: eager's signs, minus for 0 and plus for 1.

@@ -14,7 +14,7 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.15"
+# torch = ">=2.4,<2.15"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = 'the attention differs by 1\.23'

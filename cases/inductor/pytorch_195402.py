@@ -13,10 +13,25 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
+# torch = ">=2.2,<2.5"
+# check = "test_error_leaves_a_kernel_of_one_thread"
+# outcome = "crash"
+# signal = "SIGABRT"
+# output = '''terminate called after throwing an instance of '(std::runtime_error[\s\S]*index out of bounds: |c10::Error)'''
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.2"
 # check = "test_error_leaves_a_parallel_kernel"
 # outcome = "crash"
 # signal = "SIGABRT"
 # output = '''terminate called after throwing an instance of '(std::runtime_error[\s\S]*index out of bounds: |c10::Error)'''
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.2"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "index 1 of one element is read"
+# blocked = true
 # ///
 """The check of bounds throws inside a loop that OpenMP runs with two threads. No C++ exception may leave a parallel
 region, so the process is aborted; a small tensor, in a loop of one thread, gets the exception. Correct: an error that

@@ -14,9 +14,24 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
+# torch = ">=2.2"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = 'of no numbers the variance is nan and the mean 0\.0'
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = 'of no numbers the variance is -0\.0 and the mean nan'
+# blocked = true
+#
+# [[tool.pt2bugs.bug]]
+# torch = ">=2.1,<2.2"
+# outcome = "raise"
+# error = "torch._dynamo.exc.BackendCompilerFailed"
+# match = "WelfordReduction\\.create\\.<locals>\\.const\\(\\) missing \\d+ required positional argument: 'val'"
+# blocked = true
 # ///
 """Inductor computes both by Welford's recurrence, which starts at a mean of 0 and never divides by the count.
 Correct: NaN for both, as eager.

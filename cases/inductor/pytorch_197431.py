@@ -11,6 +11,7 @@
 # demands = ["aliasing"]
 #
 # [[tool.pt2bugs.bug]]
+# torch = ">=2.5"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = 'the first 2 x 2 elements are \[\[11\.0, 13\.0\], \[21\.0, 23\.0\]\]'

@@ -11,11 +11,20 @@
 # upstream = "open"
 # upstream-seen = 2026-11-24
 # demands = []
+# # More graphs since torch 2.1: torch 2.0 refuses the tensor for another reason, before the second function is compiled.
 #
 # [[tool.pt2bugs.bug]]
+# torch = ">=2.3"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "logcumsumexp of the byte 7 is 7, eager refuses the dtype"
+#
+# [[tool.pt2bugs.bug]]
+# torch = "<2.1"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "refused for another reason:"
+# blocked = true
 # ///
 """Inductor returns a tensor without dimensions as it is, since there is nothing to accumulate, and comes to no check
 of the dtype. Correct: eager's refusal.

@@ -13,6 +13,7 @@
 # demands = ["mutation"]
 #
 # [[tool.pt2bugs.bug]]
+# torch = ">=2.5"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = 'the result is \[0, 0, 0, 0, 0, 0, 0, 0\]'

@@ -15,6 +15,7 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
+# torch = ">=2.1"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = 'the relative error of erfinv is 5e\-05'

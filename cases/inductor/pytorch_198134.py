@@ -15,6 +15,7 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
+# torch = ">=2.5"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "acosh of 1e200 is infinite in 64 of 64 elements"

@@ -14,7 +14,7 @@
 # demands = ["mutation"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.15"
+# torch = ">=2.6,<2.15"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = 'the rows are \[2002\.0, 220\.0, 420\.0, 4002\.0\]'

@@ -11,7 +11,7 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.3"
+# torch = ">=2.2,<2.3"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = 'the pieces are \[0, 1, 2, 3, 4, 5, 6, 7\]'
