@@ -237,7 +237,7 @@ _ENGINE = ("guardian", "zygote", "supervisor", "cell")
 def _role(path: Path) -> str:
     """What a process of a matrix is."""
     arguments = (path / "cmdline").read_bytes().decode().split("\0")
-    if "pt2bugs.cli" in arguments:
+    if "pt2bugs" in arguments:
         return "run"
     if "spawn_main" in "".join(arguments):
         return "worker"
@@ -272,7 +272,7 @@ def _depth(pid: int) -> int:
 def _is_front(pid: int) -> bool:
     """Whether an engine is started by it: a run, or a worker of its cluster."""
     line = Path(f"/proc/{pid}/cmdline").read_bytes()
-    return b"pt2bugs.cli" in line or b"spawn_main" in line
+    return b"\0pt2bugs\0" in line or b"spawn_main" in line
 
 
 class Gun:
@@ -315,7 +315,7 @@ def _run_of(pid: int) -> int:
     Raises:
         OSError: it is an orphan.
     """
-    while b"pt2bugs.cli" not in Path(f"/proc/{pid}/cmdline").read_bytes():
+    while b"\0pt2bugs\0" not in Path(f"/proc/{pid}/cmdline").read_bytes():
         pid = parent_of(pid)
         if pid <= 1:
             raise ProcessLookupError

@@ -29,6 +29,7 @@ PARSED = {
     "--device cuda": "a GPU",
     "--torch-backend": "PyTorch's own indexes",
     "--verify": "a build of PyTorch",
+    "pt2bugs bench": "cases with benches, and minutes: `test_speed` has some",
     "--watch": "a person who edits",
     "$NIGHTLY_INDEX": "PyTorch's index of nightly builds",
     "$CANDIDATE_INDEX": "PyTorch's index of release candidates",

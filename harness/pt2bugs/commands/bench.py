@@ -48,7 +48,7 @@ class Options(LinesOptions, EnvironmentOptions, RerunOptions):
         help=f"measure these releases, each written as {FORMS}; default: show what was measured",
     )
     bisect: bool = option(
-        "--bisect", default=False, help="measure only the releases that decide where it became slower than in the first"
+        "--bisect", default=False, help="measure only the releases that decide where it became slower"
     )
     json: bool = option("--json", default=False, help="print the lines and what became slower as JSON")
 

@@ -68,7 +68,7 @@ class Options(LinesOptions):
     slower: bool = option(
         "--slower",
         default=False,
-        help=f"instead: the benches that take at least {SLOWER:g} times as long beside eager, in each process",
+        help=f"instead: what became slower (at least {SLOWER:g} times as long beside eager, in each process)",
     )
     json: bool = option("--json", default=False, exclusive=True, help="as JSON: an object for each release")
 
