@@ -118,6 +118,7 @@ def test_an_environment_that_cannot_be_made(project: Project) -> None:
     assert done.returncode == 1
     assert {line["verdict"] for line in project.lines} == {"error"}
     assert all(line["message"].startswith("the environment cannot be made: ") for line in project.lines)
+    assert not any(project.environ["PT2BUGS_HOME"] in line["message"] for line in project.lines)
     assert "Traceback" not in done.stderr
 
 

@@ -26,6 +26,7 @@ from pt2bugs.case.observation import Observation
 from pt2bugs.case.vocabulary import Outcome, Verdict
 from pt2bugs.engine.client import Engine, EngineError, EngineSettings
 from pt2bugs.engine.environment import CAPABILITY_VARIABLE, EnvironmentFacts
+from pt2bugs.engine.folders import cache_home
 from pt2bugs.envs.environment import Environment, EnvironmentFailure, Key
 from pt2bugs.envs.store import Store
 from pt2bugs.results.folder import Results
@@ -519,7 +520,9 @@ def record_of_unmade(cell: Cell, work: Work, run_id: str) -> Record:
         run_id: of the line.
     """
     key = work.target.key
-    seen = Observation(Outcome.ERROR, message=f"the environment cannot be made: {work.failure}")
+    # The line may be committed: where this machine keeps its environments is nobody else's matter.
+    why = work.failure.replace(str(cache_home()), "<cache>")
+    seen = Observation(Outcome.ERROR, message=f"the environment cannot be made: {why}")
     facts = EnvironmentFacts(torch=key.torch, python=key.python)
     return new_record(
         cell, seen, Verdict.ERROR, facts,
