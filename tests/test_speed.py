@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import subprocess
@@ -19,7 +20,7 @@ from pt2bugs.cli import main
 from pt2bugs.speed import journal
 from pt2bugs.speed.history import Slower, in_words, is_slower, search, slower_steps
 from pt2bugs.speed.journal import SpeedLine
-from pt2bugs.speed.measurement import PROCESSES, benches_of, program_hash, stopwatch
+from pt2bugs.speed.measurement import PROCESSES, Stopwatch, benches_of, program_hash
 from suite import case_text
 
 CHECK = """
@@ -216,7 +217,7 @@ def test_a_bench_on_the_installed_torch(tmp_path: Path) -> None:
     case = parse_case(write(tmp_path, case_text(CHECK + BENCH + wrong + broken, backends=["aot_eager"])))
     benches = list(benches_of([case], ["cpu", "cuda"]))
     assert [bench.function.name for bench in benches] == ["bench_sum", "bench_wrong", "bench_broken"]
-    with stopwatch(Path(sys.executable), benches) as watch:
+    with contextlib.closing(Stopwatch(Path(sys.executable), benches)) as watch:
         good, no_pair, raising = (watch.measure(bench) for bench in benches)
     assert len(good.ratios) == PROCESSES
     assert (good.counts["graphs"], good.counts["breaks"], good.problem) == (1, 0, "")

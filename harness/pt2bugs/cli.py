@@ -76,7 +76,7 @@ GROUPS = {
 ASKED = ("compare", "upgrade", "match", "bisect", "triage", "backend", "run", "new")
 """Commands that most users need; the short overview explains these."""
 
-MEASURING = ("run", "bisect", "compare", "backend")
+MEASURING = ("run", "bench", "bisect", "compare", "backend")
 """Commands that write the journal while they go."""
 
 PAGED = ("list", "plan", "run", "bench", "backend", "bisect", "compare", "diff", "news", "matrix", "corpus", "match")

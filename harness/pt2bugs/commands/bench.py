@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,7 +28,7 @@ from pt2bugs.results.folder import open_results
 from pt2bugs.speed import journal
 from pt2bugs.speed.history import Slower, in_words, search, slower_steps
 from pt2bugs.speed.journal import BenchKey, SpeedLine, Speeds
-from pt2bugs.speed.measurement import Bench, benches_of, program_hash, stopwatch
+from pt2bugs.speed.measurement import Bench, Stopwatch, benches_of, program_hash
 
 EXAMPLES = (
     ("pt2bugs bench", "the measured releases: compiled time as a multiple of eager's, and where it grew"),
@@ -145,7 +145,7 @@ class _Measuring:
     ) -> None:
         self._options, self._selected, self._environments, self._stack = options, selected, environments, stack
         self._known = {} if options.rerun else selected.speeds(options.python)
-        self._open: dict[str, Callable[[Bench], SpeedLine]] = {}
+        self._open: dict[str, Stopwatch] = {}
         self._lines: dict[tuple[BenchKey, str], SpeedLine] = {}
         self.measured = Measured()
 
@@ -155,7 +155,7 @@ class _Measuring:
         if line is not None or release in self.measured.failures:
             return line
         try:
-            line = self._stopwatch(release)(bench)
+            line = self._stopwatch(release).measure(bench)
         except (EnvironmentFailure, EngineError) as error:
             self.measured.failures[release] = str(error)
             return None
@@ -165,14 +165,13 @@ class _Measuring:
         say(f"torch {release} {bench}: {_told(line)}")
         return line
 
-    def _stopwatch(self, release: str) -> Callable[[Bench], SpeedLine]:
+    def _stopwatch(self, release: str) -> Stopwatch:
         if release not in self._open:
             # One torch in memory at a time.
             self._stack.close()
-            self._open.clear()
             (environment,) = self._environments.of(release)
-            watch = self._stack.enter_context(stopwatch(environment.python, self._selected.benches))
-            self._open[release] = watch.measure
+            watch = Stopwatch(environment.python, self._selected.benches)
+            self._open = {release: self._stack.enter_context(contextlib.closing(watch))}
         return self._open[release]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -139,15 +138,3 @@ class Stopwatch:
         seen, _ = observe_exit(ended, TIMEOUT_S, memory or 0)
         seen.present(lambda text: Normalizer(self._engine.facts.paths).hide(text, case=bench.case.path))
         return {}, seen.summary
-
-
-@contextlib.contextmanager
-def stopwatch(python: Path, benches: Iterable[Bench]) -> Iterator[Stopwatch]:
-    """Yield what measures benches in an interpreter, and close it.
-
-    Args:
-        python: the interpreter.
-        benches: that will be asked for.
-    """
-    with contextlib.closing(Stopwatch(python, benches)) as watch:
-        yield watch
