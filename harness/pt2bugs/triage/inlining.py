@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import copy
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
-from pt2bugs.triage.unused import without_unused
+from pt2bugs.triage.unused import place_by_place, without_unused
 
 
 def with_settings(source: str, check: Callable[[str], bool]) -> str:
@@ -76,17 +76,18 @@ def with_one_pass(source: str, check: Callable[[str], bool]) -> str:
         source: of the program.
         check: says whether a candidate will do.
     """
-    position = 0
-    while position < len(loops := [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.For)]):
-        for item in ("torch.ones(2, 2)", "0"):
-            tree = _Once(loops[-1 - position], item).visit(ast.parse(source))
-            smaller = without_unused(ast.unparse(ast.fix_missing_locations(tree)))
-            if check(smaller):
-                source = smaller
-                break
-        else:
-            position += 1
-    return source
+    return place_by_place(source, lambda text: [_with_items(text, loop) for loop in _loops(text)[::-1]], check)
+
+
+def _loops(source: str) -> list[ast.For]:
+    return [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.For)]
+
+
+def _with_items(source: str, loop: ast.For) -> Iterator[str]:
+    """Yield the program with the body of a loop in its place, for each item."""
+    for item in ("torch.ones(2, 2)", "0"):
+        tree = _Once(loop, item).visit(ast.parse(source))
+        yield without_unused(ast.unparse(ast.fix_missing_locations(tree)))
 
 
 class _Once(ast.NodeTransformer):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 _BLOCKS = ("body", "orelse", "finalbody")
 _CALLED_BY_TORCH = frozenset({"forward"})
@@ -19,19 +19,36 @@ def without_calls(source: str, check: Callable[[str], bool]) -> str:
         source: of the program.
         check: says whether a candidate will do.
     """
+    return place_by_place(
+        source, lambda text: [_with_an_argument(text, call) for call in _own_calls(ast.parse(text))], check
+    )
+
+
+def place_by_place(
+    source: str, candidates: Callable[[str], Sequence[Iterator[str]]], check: Callable[[str], bool]
+) -> str:
+    """Return the program changed at one place after another, each into the first candidate that a check allows.
+
+    Args:
+        source: of the program.
+        candidates: for each place of a program where it could be changed, the programs to try.
+        check: says whether a candidate will do.
+    """
     position = 0
-    while position < len(calls := _own_calls(ast.parse(source))):
-        call = calls[position]
-        for argument in call.args:
-            if isinstance(argument, ast.Starred):
-                continue
-            smaller = without_unused(ast.unparse(_Replaced(call, argument).visit(ast.parse(source))))
-            if check(smaller):
-                source = smaller
-                break
-        else:
+    while position < len(places := candidates(source)):
+        smaller = next((text for text in places[position] if check(text)), None)
+        if smaller is None:
             position += 1
+        else:
+            source = smaller
     return source
+
+
+def _with_an_argument(source: str, call: ast.Call) -> Iterator[str]:
+    """Yield the program with each argument of a call in its place."""
+    for argument in call.args:
+        if not isinstance(argument, ast.Starred):
+            yield without_unused(ast.unparse(_Replaced(call, argument).visit(ast.parse(source))))
 
 
 def _own_calls(tree: ast.Module) -> list[ast.Call]:
