@@ -15,7 +15,7 @@ from pt2bugs.commands.selection import load_corpus
 from pt2bugs.speed import journal
 from pt2bugs.speed.history import slower_steps
 from pt2bugs.speed.journal import Speeds
-from pt2bugs.speed.measurement import program_hash
+from pt2bugs.speed.measurement import program_hashes
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "evaluation" / "speed.md"
@@ -24,7 +24,7 @@ _PART = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 def page(text: str) -> str:
     """The page with the tables of the committed results."""
-    programs = {case.id: program_hash(case) for case in load_corpus([ROOT / "cases"]) if case.benches}
+    programs = program_hashes(load_corpus([ROOT / "cases"]))
     speeds = journal.read(ROOT / "results", programs, sys.exit)
     parts = {"ratios": ratios, "slower": slower}
     return _PART.sub(lambda part: f"{part[1]}\n{parts[part[2]](speeds)}\n\n{part[3]}", text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 _MACHINERY = (
     "autocast",
@@ -85,19 +85,9 @@ def operators(text: str) -> list[str]:
         text: Python that can be parsed.
     """
     tree = ast.parse(text)
-    return sorted(set(operators_of(ast.walk(tree), dict(imported(tree)))))
-
-
-def operators_of(nodes: Iterable[ast.AST], names: Mapping[str, str]) -> Iterator[str]:
-    """Yield the operators that some nodes of a program call.
-
-    Args:
-        nodes: of its syntax tree.
-        names: that its imports bind, and what they are.
-    """
-    for node in nodes:
-        if isinstance(node, ast.Call) and (operator := _operator(node.func, names)):
-            yield operator
+    names = dict(imported(tree))
+    calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return sorted({operator for function in calls if (operator := operator_of(function, names))})
 
 
 def imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
@@ -115,7 +105,13 @@ def imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
                 yield alias.asname or alias.name, f"{node.module}.{alias.name}"
 
 
-def _operator(function: ast.expr, names: Mapping[str, str]) -> str:
+def operator_of(function: ast.expr, names: Mapping[str, str]) -> str:
+    """Return the operator that a call of something is a call of; empty if of none.
+
+    Args:
+        function: that is called.
+        names: that the program's imports bind, and what they are.
+    """
     if full := _full_name(function, names):
         root, _, name = full.partition(".")
         return full if root == "torch" and name and not _is_machinery(name) else ""

@@ -28,7 +28,7 @@ from pt2bugs.results.folder import open_results
 from pt2bugs.speed import journal
 from pt2bugs.speed.history import Slower, in_words, search, slower_steps
 from pt2bugs.speed.journal import BenchKey, SpeedLine, Speeds
-from pt2bugs.speed.measurement import Bench, Stopwatch, benches_of, program_hash
+from pt2bugs.speed.measurement import Bench, Stopwatch, benches_of, program_hashes
 
 EXAMPLES = (
     ("pt2bugs bench", "the measured releases: compiled time as a multiple of eager's, and where it grew"),
@@ -107,8 +107,7 @@ def select(options: Options) -> Selected:
     benches = list(benches_of(cases, tuple(options.device) or ("cpu",), tuple(options.backend)))
     if not benches:
         raise NothingSelected("none of the selected cases has a bench (`def bench_..`) on that device")
-    programs = {bench.case.id: program_hash(bench.case) for bench in benches}
-    return Selected(benches, open_results(options.results).folder, programs)
+    return Selected(benches, open_results(options.results).folder, program_hashes(cases))
 
 
 def measure(options: Options, selected: Selected) -> Measured:

@@ -19,7 +19,7 @@ from pt2bugs.files import write_text
 from pt2bugs.report.news import ReleaseNews, Split, feed, markdown, news
 from pt2bugs.speed import journal
 from pt2bugs.speed.history import SLOWER, Slower, in_words, slower_steps
-from pt2bugs.speed.measurement import program_hash
+from pt2bugs.speed.measurement import program_hashes
 
 EXAMPLES = (
     ("pt2bugs news --since 2026-11-15", "what a week of nightlies broke and fixed, as Markdown"),
@@ -132,7 +132,7 @@ def query_slower(options: Options, cases: Sequence[Case]) -> list[Slower]:
     """
     if options.feed or options.output:
         raise InputError("--slower prints on stdout; leave --feed and --output out")
-    programs = {case.id: program_hash(case) for case in cases if case.benches}
+    programs = program_hashes(cases)
     speeds = journal.read(results_of(options, ()).folder, programs, warn)
     return list(slower_steps(speeds, options.since))
 

@@ -11,7 +11,7 @@ import builtins
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pt2bugs.case.operators import imported, operators_of
+from pt2bugs.case.operators import imported, operator_of
 
 _DTYPES = frozenset(
     {
@@ -110,11 +110,10 @@ def _compiles(node: ast.AST) -> bool:
 
 def _operators(nodes: list[ast.AST], names: dict[str, str]) -> Iterator[str]:
     for node in nodes:
-        if isinstance(node, ast.Call):
-            for operator in operators_of([node], names):
-                name = _as_one(operator)
-                yield name
-                yield from (f"{name}({given.arg})" for given in node.keywords if given.arg not in (None, "device"))
+        if isinstance(node, ast.Call) and (operator := operator_of(node.func, names)):
+            name = _as_one(operator)
+            yield name
+            yield from (f"{name}({given.arg})" for given in node.keywords if given.arg not in (None, "device"))
 
 
 def _as_one(operator: str) -> str:

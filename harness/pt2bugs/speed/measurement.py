@@ -68,6 +68,15 @@ def program_hash(case: Case) -> str:
     return hashlib.sha256(block.program.encode()).hexdigest()[:16]
 
 
+def program_hashes(cases: Iterable[Case]) -> dict[str, str]:
+    """Return `program_hash` of each case that has benches, by id.
+
+    Args:
+        cases: any.
+    """
+    return {case.id: program_hash(case) for case in cases if case.benches}
+
+
 class Stopwatch:
     """One interpreter in which benches are measured. Close it.
 
