@@ -34,8 +34,8 @@ from pt2bugs.case.corpus import corpus_roots, load_cases, roots_of
 from pt2bugs.case.model import Case
 from pt2bugs.case.vocabulary import number_of
 from pt2bugs.commands.exposure import Options
-from pt2bugs.commands.program import Interpreters, select_known, select_program
-from pt2bugs.commands.selection import Environments
+from pt2bugs.commands.program import select_interpreters, select_known, select_program
+from pt2bugs.commands.selection import open_environments
 from pt2bugs.errors import Pt2bugsError
 from pt2bugs.isolate import fixes
 from pt2bugs.report.markdown import table
@@ -88,8 +88,8 @@ def expose(path: Path, release: str) -> Row:
     """Ask about every fix, as `pt2bugs exposure` does."""
     options = Options(script=str(path), torch=release, minutes=MINUTES)
     began = time.monotonic()
-    with Environments(options) as environments:
-        interpreters = Interpreters(options, environments)
+    with open_environments(options) as environments:
+        interpreters = select_interpreters(options, environments)
         program, known = select_program(options), select_known(options)
         told = exposure_of(program, interpreters.of(release), known, interpreters, lambda _: None)
     asked = [bug.as_dict() for bug in told.bugs if bug.units]
@@ -184,8 +184,8 @@ def by_hand(path: Path, requirements: Path) -> float:
     """Seconds of two runs on each release, with cold caches and one thread."""
     options = Options(script=str(path), requirements=requirements)
     seconds = 0.0
-    with Environments(options) as environments:
-        interpreters = Interpreters(options, environments)
+    with open_environments(options) as environments:
+        interpreters = select_interpreters(options, environments)
         for release in MOVE:
             python = interpreters.of(release).exe
             for _ in range(2):

@@ -396,7 +396,7 @@ def triage(
         EnvironmentFailure: an environment cannot be made.
     """
     from pt2bugs.commands import triage as verb
-    from pt2bugs.commands.selection import Environments
+    from pt2bugs.commands.selection import open_environments
 
     options = verb.Options(
         what=str(path),
@@ -410,7 +410,7 @@ def triage(
         cases=[Path(folder)] if folder is not None else [],
     )
     program = verb.select(options)
-    with Environments(options) as environments:
+    with open_environments(options) as environments:
         settings = verb.plan(options, program, verb.select_targets(options), environments)
         answer = verb.measure(program, settings).as_json()
     minimal = answer["minimized"]["path"]

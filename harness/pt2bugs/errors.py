@@ -55,6 +55,15 @@ def install_command(extra: str) -> str:
     return f"pip install -e {shlex.quote(f'{place}[{extra}]')}"
 
 
+def last_line(error: BaseException) -> str:
+    """Return the last line of what an error says, which names the cause where another program's output is told.
+
+    Args:
+        error: of any class.
+    """
+    return next((line.strip() for line in reversed(str(error).splitlines()) if line.strip()), "")
+
+
 def first_line(error: BaseException) -> str:
     """Return the first line of what an error says; of one without a word its type.
 

@@ -19,9 +19,10 @@ from pt2bugs.commands.options import (
     RerunOptions,
     option,
 )
-from pt2bugs.commands.selection import Environments, select_cases
+from pt2bugs.commands.selection import open_environments, select_cases
 from pt2bugs.engine.client import EngineError
 from pt2bugs.envs.environment import EnvironmentFailure
+from pt2bugs.envs.in_use import Environments
 from pt2bugs.envs.releases import FORMS, select_releases
 from pt2bugs.errors import InputError, NothingSelected
 from pt2bugs.results.folder import open_results
@@ -121,7 +122,7 @@ def measure(options: Options, selected: Selected) -> Measured:
         EnvironmentFailure: the only environment cannot be made.
         SpeedJournalError: the journal cannot be written.
     """
-    with Environments(options) as environments, contextlib.ExitStack() as stack:
+    with open_environments(options) as environments, contextlib.ExitStack() as stack:
         releases = [str(release) for release in select_releases(options.torch, environments.releases)]
         releases.sort(key=Version)
         bench_lines = _Measuring(options, selected, environments, stack)

@@ -9,8 +9,8 @@ from pathlib import Path
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say
 from pt2bugs.commands.options import ProgramOptions, option
-from pt2bugs.commands.program import Interpreters, select_known, select_program
-from pt2bugs.commands.selection import Environments, interpreter_of
+from pt2bugs.commands.program import select_interpreters, select_known, select_program
+from pt2bugs.commands.selection import interpreter_of, open_environments
 from pt2bugs.upgrade.exposure import EXECUTED, Exposure, exposure_of
 
 EXAMPLES = (
@@ -39,8 +39,8 @@ def run(options: Options) -> int:
     """
     program = select_program(options)
     known = select_known(options)
-    with Environments(options) as environments:
-        interpreters = Interpreters(options, environments)
+    with open_environments(options) as environments:
+        interpreters = select_interpreters(options, environments)
         there = interpreter_of(options.python_exe, options.torch)
         python = interpreters.existing(there) if there is not None else interpreters.of(str(options.torch))
         exposure = exposure_of(program, python, known, interpreters, say)

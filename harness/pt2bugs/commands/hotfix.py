@@ -16,8 +16,9 @@ from pt2bugs.case.selectors import cases_named
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import say
 from pt2bugs.commands.options import EnvironmentOptions, ResultsOptions, file, option
-from pt2bugs.commands.selection import Environments, load_histories
+from pt2bugs.commands.selection import load_histories, open_environments
 from pt2bugs.engine.folders import cache_home
+from pt2bugs.envs.in_use import Environments
 from pt2bugs.errors import InputError
 from pt2bugs.files import write_text
 from pt2bugs.isolate import fixes
@@ -50,7 +51,7 @@ def run(options: Options) -> int:
     Args:
         options: of the command.
     """
-    with Environments(options) as environments:
+    with open_environments(options) as environments:
         selected = select(options)
         release = environments.release(options.torch)
         known, question = plan(selected, release)

@@ -14,7 +14,7 @@ from pt2bugs.case.model import Case
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say, warn
 from pt2bugs.commands.options import EnvironmentOptions, ResultsOptions, SelectionOptions, count, file, option
-from pt2bugs.commands.selection import Environments, load_histories, package_sources, select_cases, select_cells
+from pt2bugs.commands.selection import load_histories, open_environments, package_sources, select_cases, select_cells
 from pt2bugs.engine.folders import cache_home
 from pt2bugs.envs.environment import Environment
 from pt2bugs.envs.releases import known_releases, one_release
@@ -204,7 +204,7 @@ def measure(options: Options, questions: Sequence[Question], selected: Selected)
         pairs.setdefault(question.pair, []).append(question)
     several = len(questions) > 1
     for pair, group in pairs.items():
-        with Environments(options) as environments:
+        with open_environments(options) as environments:
             bad, good = environments.of(*pair)
             wheels: Wheels | None = None
 

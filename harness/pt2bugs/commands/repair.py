@@ -13,7 +13,7 @@ from pt2bugs.case.vocabulary import number_of
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import print_json, print_table, say
 from pt2bugs.commands.options import CorpusOptions, EnvironmentOptions, ResultsOptions, folder, option
-from pt2bugs.commands.selection import Environments, load_corpus, load_histories
+from pt2bugs.commands.selection import load_corpus, load_histories, open_environments
 from pt2bugs.engine.folders import cache_home
 from pt2bugs.errors import InputError, NothingSelected
 from pt2bugs.isolate.question import neighbours_of
@@ -156,7 +156,7 @@ def make(options: Options, task: Task, place: Path) -> None:
     """
     check_is_empty(place)
     shown = _shown(options, task)
-    with Environments(options) as environments:
+    with open_environments(options) as environments:
         (environment,) = environments.of(task.bad)
         start(task, environment, environment.torch, place, cache_home() / "repair" / "libraries", shown)
 
@@ -203,7 +203,7 @@ def measure(options: Options, task: Task, place: Path) -> Score:
         ScoreError: the task cannot be scored here.
     """
     neighbours = neighbours_of(task.case, _histories(options), task.bad, task.cell.device)
-    with Environments(options) as environments:
+    with open_environments(options) as environments:
         scorer = Scorer(task, lambda release: environments.of(release)[0], cache_home() / "repair", say)
         with contextlib.closing(scorer):
             patch = read_patch(place, scorer.torch)

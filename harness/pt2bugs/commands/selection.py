@@ -5,10 +5,8 @@ select_cases(options) -> select_cells(options, cases) -> plan_of(options, select
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
     from pt2bugs.backends.spec import BackendSpec
     from pt2bugs.case.cells import Cell
     from pt2bugs.engine.backend import BackendSetup
-    from pt2bugs.envs.environment import Environment, Key
+    from pt2bugs.envs.in_use import Environments
     from pt2bugs.envs.releases import Release
     from pt2bugs.envs.sources import Sources
     from pt2bugs.envs.store import Store
@@ -478,86 +476,19 @@ def targets_for(options: EnvironmentOptions, releases: Sequence[Release], backen
     return targets
 
 
-class Environments:
-    """The environments that options ask for: made when they are needed, and kept in use until they are closed."""
+def open_environments(options: EnvironmentOptions) -> Environments:
+    """Return the environments of releases, as ``--python``, ``--index`` and ``--extra`` shape them.
 
-    def __init__(self, options: EnvironmentOptions) -> None:
-        self._options = options
-        self._store = open_store(options)
-        self._stack = contextlib.ExitStack()
+    Args:
+        options: of the command.
 
-    def __enter__(self) -> Environments:
-        return self
+    Raises:
+        InputError: an unknown extra.
+    """
+    from pt2bugs.envs.in_use import Environments
 
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-
-    @cached_property
-    def releases(self) -> list[Release]:
-        """The releases that there are."""
-        from pt2bugs.envs.releases import known_releases
-
-        return known_releases(package_sources(self._options), warn)
-
-    def release(self, spec: str) -> str:
-        """Return the release that a word means.
-
-        Args:
-            spec: the word.
-
-        Raises:
-            ReleaseError: it means several, or none.
-        """
-        from pt2bugs.envs.releases import one_release
-
-        return str(one_release(spec, self.releases))
-
-    def of(self, *releases: str, installs: Sequence[tuple[str, str]] = ()) -> list[Environment]:
-        """Return the environments of releases.
-
-        Args:
-            releases: public versions.
-            installs: further packages, as those of `envs.environment.Key`.
-
-        Raises:
-            EnvironmentFailure: one of them cannot be made.
-        """
-        from packaging.version import Version
-
-        from pt2bugs.envs.releases import Release
-
-        known = {str(release): release for release in self.releases}
-        wanted = [known.get(name) or Release(Version(name), ()) for name in releases]
-        words = tuple(word for word, _ in installs)
-        keys = [
-            replace(target.key, extras=(*target.key.extras, *words), installs=tuple(installs))
-            for target in targets_for(self._options, wanted)
-        ]
-        return [self._made(key, keys) for key in keys]
-
-    def python_of(self, target: Target) -> Path:
-        """Return the interpreter of a target.
-
-        Args:
-            target: an environment, or an interpreter that exists.
-
-        Raises:
-            EnvironmentFailure: the environment cannot be made.
-        """
-        return target.python.absolute() if target.python else self._made(target.key, [target.key]).python
-
-    def _made(self, key: Key, keep: Sequence[Key]) -> Environment:
-        environment = self._store.create(key, say, keep=keep)
-        self._stack.enter_context(self._store.using(environment))
-        return environment
-
-    def at_hand(self, release: str) -> Environment | None:
-        """Return an environment of a release if there is one; none is made.
-
-        Args:
-            release: a public version.
-        """
-        return next((there for there in self._store.environments() if there.key.torch == release), None)
+    extras = environment_specs(options, ())[0].extras
+    return Environments(open_store(options), say, warn, options.python, extras)
 
 
 def interpreter_of(python_exe: Path | None, torch: object) -> Target | None:

@@ -23,10 +23,12 @@ from pt2bugs.commands.options import (
     positive,
     present,
 )
-from pt2bugs.commands.selection import Environments, interpreter_of, load_corpus, releases_for, targets_for
+from pt2bugs.commands.selection import interpreter_of, load_corpus, open_environments, releases_for, targets_for
 from pt2bugs.engine.client import EngineError
+from pt2bugs.envs.in_use import Environments
 from pt2bugs.errors import InputError, NothingSelected, Pt2bugsError, first_line
 from pt2bugs.results.folder import results_folder
+from pt2bugs.run.interpreter import python_of
 from pt2bugs.run.plan import Target
 from pt2bugs.triage.program import Program, load_program
 
@@ -100,7 +102,7 @@ def run(options: Options) -> int:
         options: of the command.
     """
     targets = select_targets(options)
-    with Environments(options) as environments:
+    with open_environments(options) as environments:
         if options.verify:
             return render_verification(options, measure_fix(options, targets, environments))
         if Path(options.what).is_dir():
@@ -163,7 +165,7 @@ def plan(options: Options, program: Program, targets: Mapping[str, Target], envi
         raise InputError(f"-o {target}: is a file; name a folder")
     return Settings(
         folder=target,
-        python_of=lambda release: environments.python_of(targets[release]),
+        python_of=lambda release: python_of(targets[release], environments),
         cases=corpus_roots(options.cases),
         results=options.results or results_folder(),
         releases=list(targets),
@@ -300,7 +302,7 @@ def measure_fix(options: Options, targets: Mapping[str, Target], environments: E
     if len(targets) > 1:
         raise InputError("--verify takes one release or one --python-exe")
     (target,) = targets.values()
-    python = environments.python_of(target)
+    python = python_of(target, environments)
     try:
         return verify(
             Path(options.what),

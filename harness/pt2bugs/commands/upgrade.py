@@ -17,16 +17,17 @@ from pt2bugs.case.corpus import corpus_roots
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say, warn
 from pt2bugs.commands.options import ProgramOptions, folder, option
-from pt2bugs.commands.program import Interpreters, select_known, select_program
-from pt2bugs.commands.selection import Environments
+from pt2bugs.commands.program import select_interpreters, select_known, select_program
+from pt2bugs.commands.selection import open_environments
 from pt2bugs.engine.client import EngineError
 from pt2bugs.envs.environment import EnvironmentFailure
-from pt2bugs.errors import InputError
+from pt2bugs.envs.in_use import Environments
+from pt2bugs.errors import InputError, last_line
 from pt2bugs.files import write_text
 from pt2bugs.match.known import KnownBugs
 from pt2bugs.report.upgrade import as_markdown, as_page
 from pt2bugs.results.folder import open_results
-from pt2bugs.run.interpreter import Interpreter, named_interpreter
+from pt2bugs.run.interpreter import Interpreter, Interpreters, named_interpreter
 from pt2bugs.upgrade.exposure import Isolation, exposure_of
 from pt2bugs.upgrade.move import (
     CAVEAT,
@@ -83,9 +84,9 @@ def run(options: Options) -> int:
         InputError: the program is none, or can be run on none of the releases.
     """
     program = select_program(options)
-    with Environments(options) as environments:
+    with open_environments(options) as environments:
         chosen = select(options, environments)
-        sides = measure(options, program, chosen, Interpreters(options, environments))
+        sides = measure(options, program, chosen, select_interpreters(options, environments))
     for side in sides:
         if not side.is_there and not side.replays:
             raise InputError(f"torch {side.release}: nothing could be run there: {side.problem}")
@@ -181,7 +182,7 @@ def _opened(
             except EnvironmentFailure as error:
                 if not interpreters.has_packages:
                     raise
-                side.problem = f"its packages do not resolve, only its graphs are replayed there: {_line(error)}"
+                side.problem = f"its packages do not resolve, only its graphs are replayed there: {last_line(error)}"
                 interpreter = interpreters.of(word, alone=True)
         side.release = interpreter.release
         recorder = program.recorder(interpreter.exe)
@@ -190,13 +191,9 @@ def _opened(
         if recorder.removed:
             say(f"torch {side.release}: without the variables {', '.join(recorder.removed)}")
     except (EnvironmentFailure, EngineError) as error:
-        side.problem = _line(error)
+        side.problem = last_line(error)
         return side, None, None
     return side, recorder, interpreter
-
-
-def _line(error: Exception) -> str:
-    return next((line for line in reversed(str(error).splitlines()) if line.strip()), "").strip()
 
 
 def _run(side: Side, recorder: Recorder) -> None:

@@ -139,7 +139,17 @@ class Isolation:
 
 
 Say = Callable[[str], None]
-_MISSING = re.compile(r"AttributeError|TypeError|NameError|ImportError|KeyError|ModuleNotFoundError")
+MISFITS = (
+    "AttributeError",
+    "ImportError",
+    "KeyError",
+    "ModuleNotFoundError",
+    "NameError",
+    "TypeError",
+    "UnboundLocalError",
+)
+"""Exceptions of code that meets another release than it was written for."""
+_MISFIT = re.compile("|".join(MISFITS))
 _FRAME = re.compile(r'File "[^"]*/torch/([^"]+\.py)", line \d+, in (\w+)')
 """A line of a traceback in torch: the file, relative to its folder, and the function."""
 _COMPILE_ERROR = "CppCompileError"
@@ -590,7 +600,7 @@ class Isolator:
         """True if the last trial ended with a failure of its own, and not since it lacks a name."""
         seen = self._last.seen
         failed = seen.outcome in (Outcome.RAISE, Outcome.WRONG)
-        return failed and not _MISSING.search(f"{seen.error_type}: {seen.message}")
+        return failed and not _MISFIT.search(f"{seen.error_type}: {seen.message}")
 
     def _green_parts(
         self, files: Mapping[str, Sequence[Unit]], trial: Callable[[tuple[Unit, ...]], Answer]
@@ -642,7 +652,7 @@ class Isolator:
     def _bringing(self, units: Iterable[Unit], wheels: Wheels) -> set[Unit]:
         """Return the units that bring a name which the last failure says is missing, or a call that does not fit."""
         seen = self._last.seen
-        if seen.outcome is Outcome.PASS or not _MISSING.search(f"{seen.error_type}: {seen.message}"):
+        if seen.outcome is Outcome.PASS or not _MISFIT.search(f"{seen.error_type}: {seen.message}"):
             return set()
         words = {word for groups in _QUOTED.findall(seen.message) for word in groups if word}
         attribute = "has no attribute" in seen.message or "does not exist" in seen.message
@@ -691,7 +701,7 @@ class Isolator:
             files = (*self.wheels.changed_python, *self.wheels.new_python, *self.wheels.changed_headers)
             texts = {file: (self.wheels.good / file).read_text(encoding="utf-8") for file in files}
             self._full = self._text_of(texts, [Unit(file, "", "file", "changed") for file in files])
-            if not self._last.counts and _MISSING.search(self._last.seen.message):
+            if not self._last.counts and _MISFIT.search(self._last.seen.message):
                 write_text(known, self._last.seen.message)
         if self._full is Answer.OTHER:
             self.result.label, self.result.reason = "mixed", "all changed Python and headers together do not run"

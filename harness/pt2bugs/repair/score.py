@@ -27,7 +27,7 @@ from pt2bugs.engine.check import NOTHING_COMPILED
 from pt2bugs.engine.client import Engine, EngineError, EngineSettings, Worker
 from pt2bugs.engine.protocol import Limits
 from pt2bugs.envs.environment import Environment
-from pt2bugs.errors import InputError
+from pt2bugs.errors import InputError, last_line
 from pt2bugs.files import write_text
 from pt2bugs.isolate.patched import patched_torch
 from pt2bugs.isolate.trials import Check, PatchedRelease, Release, executed
@@ -240,7 +240,7 @@ class Scorer:
                     if not score.findings:
                         step(patched, score)
             except EngineError as error:
-                score.add(BROKE, f"torch does not import: {str(error).splitlines()[-1]}")
+                score.add(BROKE, f"torch does not import: {last_line(error)}")
             if not score.findings:
                 self._neighbours(patched, patch, neighbours, score)
         return score

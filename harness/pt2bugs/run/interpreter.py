@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -18,7 +19,9 @@ from packaging.version import InvalidVersion, Version
 from pt2bugs.case.versions import public
 from pt2bugs.envs.environment import EnvironmentFailure, Key, torch_folder
 from pt2bugs.envs.extras import installed_extras, known_extras
-from pt2bugs.errors import install_command
+from pt2bugs.envs.in_use import Environments
+from pt2bugs.envs.packages import package_word
+from pt2bugs.errors import InputError, install_command
 from pt2bugs.run.plan import Target
 
 _PATIENCE_S = 60
@@ -57,6 +60,99 @@ class Interpreter:
             EnvironmentFailure: it is not beside the interpreter.
         """
         return torch_folder(self.exe)
+
+    @classmethod
+    def existing(cls, target: Target) -> Interpreter:
+        """Return an interpreter that exists.
+
+        Args:
+            target: named by the user, or the running one.
+        """
+        assert target.python is not None
+        return cls(target.key.torch, target.python.absolute())
+
+
+class Interpreters:
+    """The interpreters that run a user's program: environments of releases with its packages, or ones that exist.
+
+    Args:
+        environments: make those of releases, and keep them in use.
+        packages: what the program needs beside torch, as ``--with`` takes it.
+
+    Raises:
+        InputError: a package is neither a requirement nor a file or folder.
+    """
+
+    def __init__(self, environments: Environments, packages: Sequence[str]) -> None:
+        self._environments = environments
+        self._installs = tuple(map(package_word, packages))
+
+    @property
+    def has_packages(self) -> bool:
+        """True if the program needs packages of its own."""
+        return bool(self._installs)
+
+    def existing(self, target: Target) -> Interpreter:
+        """Return an interpreter that exists, into which nothing is installed.
+
+        Args:
+            target: named by the user, or the running one.
+
+        Raises:
+            InputError: packages are to be installed there.
+        """
+        if self._installs:
+            raise InputError("--with installs into an environment of its own: name its release")
+        return Interpreter.existing(target)
+
+    def of(self, word: str, *, alone: bool = False) -> Interpreter:
+        """Return the interpreter of a release with the packages of the program.
+
+        Args:
+            word: names the release.
+            alone: without the packages.
+
+        Raises:
+            ReleaseError: the word means several releases, or none.
+            EnvironmentFailure: it cannot be made.
+        """
+        release = self._environments.release(word)
+        (environment,) = self._environments.of(release, installs=() if alone else self._installs)
+        return Interpreter(release, environment.python)
+
+    def torch_of(self, release: str) -> Path:
+        """Return the torch folder of a release, as its wheel has it.
+
+        Args:
+            release: a public version.
+
+        Raises:
+            EnvironmentFailure: it cannot be had.
+        """
+        (environment,) = self._environments.of(release)
+        return environment.torch
+
+    def torch_at_hand(self, release: str) -> Path | None:
+        """Return the torch folder of a release if an environment with it is there.
+
+        Args:
+            release: a public version.
+        """
+        environment = self._environments.at_hand(release)
+        return environment.torch if environment is not None else None
+
+
+def python_of(target: Target, environments: Environments) -> Path:
+    """Return the Python of a target.
+
+    Args:
+        target: an interpreter that exists, or an environment.
+        environments: make it.
+
+    Raises:
+        EnvironmentFailure: it cannot be made.
+    """
+    return target.python.absolute() if target.python else environments.made(target.key).python
 
 
 def running_interpreter() -> Target:

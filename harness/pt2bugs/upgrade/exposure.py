@@ -16,6 +16,7 @@ from pt2bugs.engine.client import EngineError
 from pt2bugs.engine.folders import cache_home
 from pt2bugs.errors import InputError
 from pt2bugs.isolate import fixes
+from pt2bugs.isolate.isolation import MISFITS
 from pt2bugs.isolate.patched import CopyError, PatchedTorch, patched_torch
 from pt2bugs.isolate.trials import can_swap, executed, swaps_of
 from pt2bugs.isolate.units import PatchError, SourceFile, Unit, Wheels
@@ -411,21 +412,10 @@ def judge(fix: Asked, plain: Recorded, fixed: Recorded, eager: Recorded, differs
     return fix.exposed("differs", f"other {', '.join(differs)}", changed_place(plain, fixed))
 
 
-_OF_AN_EXCHANGE = (
-    "NameError",
-    "UnboundLocalError",
-    "AttributeError",
-    "ImportError",
-    "ModuleNotFoundError",
-    "TypeError",
-)
-"""Exceptions of a function that meets another release than it was written for."""
-
-
 def _comes_from_the_exchange(fixed: Recorded, eager: Recorded) -> bool:
     """Return whether a program fails because a function of the fix does not work in this release."""
     failure = fixed.failure
-    return failure is None or (failure.error in _OF_AN_EXCHANGE and not failure.same(eager.failure, Level.TYPE))
+    return failure is None or (failure.error in MISFITS and not failure.same(eager.failure, Level.TYPE))
 
 
 def mends_text(plain: str, fixed: str, eager: str) -> bool:

@@ -15,14 +15,14 @@ from pt2bugs.case.failure import Level
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.vocabulary import Outcome, number_of
 from pt2bugs.engine.client import EngineError
-from pt2bugs.envs.environment import EnvironmentFailure, Key, choose_python
-from pt2bugs.envs.packages import package_word, read_requirements
-from pt2bugs.envs.releases import Release, known_releases, one_release
+from pt2bugs.envs.environment import EnvironmentFailure
+from pt2bugs.envs.in_use import Environments
+from pt2bugs.envs.packages import read_requirements
 from pt2bugs.envs.sources import sources
 from pt2bugs.envs.store import Store
-from pt2bugs.errors import InputError, Pt2bugsError
+from pt2bugs.errors import InputError, Pt2bugsError, last_line
 from pt2bugs.match.known import KnownBugs
-from pt2bugs.run.interpreter import Interpreter, named_interpreter
+from pt2bugs.run.interpreter import Interpreter, Interpreters, named_interpreter
 from pt2bugs.run.measurement import observe_exit
 from pt2bugs.upgrade.inside.suite import FUNCTION
 from pt2bugs.upgrade.move import CAVEAT, LISTS, RUNS, TITLES, Entry, Known, Move, Side, recognizer
@@ -183,57 +183,6 @@ def _why(seen: Observation, text: str, status: int | None) -> str:
     return f"pytest did not start: {(seen.summary or text).strip()[:300]}"
 
 
-# --- interpreters --------------------------------------------------------------------------------------
-
-
-class Interpreters:
-    """The interpreters of a suite: environments of releases with its packages and pytest, or ones that exist.
-
-    Args:
-        suite: what is run.
-        pytest_version: of the user's pytest, which is installed there, too.
-        say: told of every step.
-    """
-
-    def __init__(self, suite: Suite, pytest_version: str, say: Say) -> None:
-        self._say = say
-        self._packages = sources()
-        self._store = Store(self._packages)
-        self._releases: list[Release] = []
-        listed = read_requirements(suite.listed, say) if suite.listed is not None else []
-        texts = [f"pytest=={pytest_version}", *suite.requirements, *listed]
-        self._installs = tuple(package_word(text) for text in texts)
-        self._stack = contextlib.ExitStack()
-
-    def __enter__(self) -> Interpreters:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-
-    def of(self, word: str) -> Interpreter:
-        """Return the interpreter that a word means.
-
-        Args:
-            word: a release, or the path of a Python.
-
-        Raises:
-            InputError: it means none, or several releases.
-            EnvironmentFailure: it cannot be made, or has no torch.
-        """
-        if "/" in word:
-            there = named_interpreter(Path(word))
-            assert there.python is not None
-            return Interpreter(there.key.torch, there.python.absolute())
-        self._releases = self._releases or known_releases(self._packages, self._say)
-        release = one_release(word, self._releases)
-        words = tuple(word for word, _ in self._installs)
-        key = Key(str(release), choose_python(release), words, self._packages.name, self._installs)
-        environment = self._store.create(key, self._say)
-        self._stack.enter_context(self._store.using(environment))
-        return Interpreter(str(release), environment.python)
-
-
 def move_suite(suite: Suite, words: Sequence[str], pytest_version: str) -> int:
     """Run a suite on two releases, print what the move changes, and return the exit code.
 
@@ -276,7 +225,10 @@ def run_on_both(suite: Suite, words: Sequence[str], pytest_version: str, say: Sa
         InputError: nothing could be run on a release.
     """
     with contextlib.ExitStack() as stack:
-        interpreters = stack.enter_context(Interpreters(suite, pytest_version, say))
+        listed = read_requirements(suite.listed, say) if suite.listed is not None else []
+        packages = [f"pytest=={pytest_version}", *suite.requirements, *listed]
+        environments = stack.enter_context(Environments(Store(sources()), say, say))
+        interpreters = Interpreters(environments, packages)
         # What a word does not mean is said before anything runs.
         there = [_interpreter_of(interpreters, word) for word in words]
         both = [SuiteRuns(interpreter.release) for interpreter in there]
@@ -290,7 +242,7 @@ def run_on_both(suite: Suite, words: Sequence[str], pytest_version: str, say: Sa
                 runners.append(SuiteRunner(suite, recorder, say))
                 runners[-1].run(tested)
             except EngineError as error:
-                tested.problem = _last_line(error)
+                tested.problem = last_line(error)
             if tested.problem:
                 raise InputError(f"torch {tested.release}: nothing could be run there: {tested.problem}")
         before, after = both
@@ -308,13 +260,9 @@ def run_on_both(suite: Suite, words: Sequence[str], pytest_version: str, say: Sa
 
 def _interpreter_of(interpreters: Interpreters, word: str) -> Interpreter:
     try:
-        return interpreters.of(word)
+        return Interpreter.existing(named_interpreter(Path(word))) if "/" in word else interpreters.of(word)
     except EnvironmentFailure as error:
-        raise InputError(f"torch {word}: nothing could be run there: {_last_line(error)}") from None
-
-
-def _last_line(error: Exception) -> str:
-    return next((line.strip() for line in reversed(str(error).splitlines()) if line.strip()), "")
+        raise InputError(f"torch {word}: nothing could be run there: {last_line(error)}") from None
 
 
 def _side(tested: SuiteRuns, test: str) -> Side:
