@@ -18,7 +18,7 @@
 # torch = "<2.7"
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
-# match = 'skip function copy in file copy\.py'
+# match = '(skip function|call_function) copy in (file|skip_files) copy\.py'
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.7,<2.12"

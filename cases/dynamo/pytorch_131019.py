@@ -14,10 +14,18 @@
 # demands = ["mutation", "randomness"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.8"
+# torch = ">=2.1,<2.8"
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = 'invalid syntax \(<eval_with_key>\.\d+, line 7\)'
+#
+# [[tool.pt2bugs.bug]]
+# # 2.0 gives its exception no message.
+# torch = "<2.1"
+# outcome = "raise"
+# error = "torch._dynamo.exc.InternalTorchDynamoError"
+# match = '^\s*($|You can suppress|Set TORCH)'
+# frame = 'graph_module\.py:\d+ _exec_with_source'
 # ///
 """The first bound of uniform_ is named from in its schema, a word of Python. As a keyword it is written into the code
 of the graph as from=..., which does not parse. Correct: values of the interval, by a graph break if need be.

@@ -14,7 +14,7 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.4"
+# torch = ">=2.2,<2.4"
 # outcome = "raise"
 # error = "torch._dynamo.exc.InternalTorchDynamoError"
 # match = 'distributions\.binomial\.Binomial'
@@ -36,6 +36,13 @@
 # outcome = "raise"
 # error = "torch._dynamo.exc.Unsupported"
 # match = 'Data-dependent branching[\s\S]*_kl_binomial_binomial'
+#
+# [[tool.pt2bugs.bug]]
+# blocked = true
+# torch = "<2.2"
+# outcome = "raise"
+# error = "torch._dynamo.exc.Unsupported"
+# match = 'UNPACK_SEQUENCE ListIteratorVariable\(\)'
 # ///
 """The divergence is defined for equal numbers of trials, and the code asks of tensors, with a branch on their values, whether
 some differ. Correct: the divergence, from one graph.

@@ -16,10 +16,17 @@
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.10"
+# torch = ">=2.1,<2.10"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = 'the mean of 16777216 times 0\.1 is 0\.10\d+'
+#
+# [[tool.pt2bugs.bug]]
+# blocked = true
+# torch = "<2.1"
+# outcome = "raise"
+# error = "RuntimeError"
+# match = 'torch\._dynamo\.optimize is called on a non function object\.'
 # ///
 """The C++ kernel adds all values into one vector register. After a million additions a lane holds so much that a further
 0.1 is rounded by a percent of itself, always to the same side. Eager adds in a cascade. Correct: the mean in double
