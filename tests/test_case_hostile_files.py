@@ -103,6 +103,12 @@ def test_no_title_drives_a_terminal(tmp_path: Path) -> None:
         parse_case(write(tmp_path, GOOD.replace("A title", "A \\u001b[31mred title")))
 
 
+@pytest.mark.parametrize("name", ["a\u202eb", "a\x1b[31mb", "a\nb", os.fsdecode(b"a\xffb")])
+def test_no_id_drives_a_terminal(tmp_path: Path, name: str) -> None:
+    with pytest.raises(CaseError, match="the name of the file is the case's id, and holds a control character"):
+        parse_case(write(tmp_path, GOOD, f"{name}.py"))
+
+
 def test_a_yield_of_an_inner_function_is_its_own(tmp_path: Path) -> None:
     text = case_text("def test_a():\n    def inner():\n        yield 1\n    list(inner())\n")
     assert [check.name for check in parse_case(write(tmp_path, text)).checks] == ["test_a"]

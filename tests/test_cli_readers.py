@@ -1,7 +1,11 @@
-"""Who reads the output may leave early, which is no error; any other broken pipe is a bug, and shows as one."""
+"""Who reads the output may leave early, or read no UTF-8, which is no error.
+
+Any other broken pipe is a bug, and shows as one.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -81,3 +85,18 @@ def test_a_reader_that_has_left_changes_no_exit_code(folder: Path, without_reade
             command, cwd=folder, env=environ(unbuffered), stdout=without_reader, stderr=subprocess.PIPE, check=False
         )
         assert done.returncode == 1
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_a_reader_of_any_encoding(tmp_path: Path, encoding: str) -> None:
+    """Bytes of a path that are no UTF-8, and characters that the terminal does not have, are printed as escapes."""
+    path = write_case(tmp_path / os.fsdecode(b"caf\xe9"), "pytorch_1", title="A \u2014 title")
+    command = [sys.executable, "-m", "pt2bugs", "list", "--cases", str(path.parent)]
+    for more in ([], ["--json"]):
+        done = subprocess.run(
+            [*command, *more], env={**environ(""), "PYTHONIOENCODING": encoding}, capture_output=True, check=False
+        )
+        assert (done.returncode, b"Traceback" in done.stderr) == (0, False), done.stderr
+    (case,) = json.loads(done.stdout)
+    assert case["title"] == "A \u2014 title"
+    assert case["path"] == str(path)

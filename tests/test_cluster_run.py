@@ -277,11 +277,13 @@ def shooting_at_new_workers(shots: int) -> Iterator[list[int]]:
         thread.join()
 
 
-def test_a_worker_that_is_lost_while_it_starts(home: Path) -> None:
+def test_a_worker_that_is_lost_while_it_starts(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with shooting_at_new_workers(1) as hit, open_cluster("local:2", lambda _: None) as cluster:
         cluster.roll_call(wait_s=60)
         assert len(hit) == 1
         assert len(cluster.client.run(os.getpid)) == 2
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_workers_that_never_start(home: Path) -> None:

@@ -41,3 +41,9 @@ def test_what_is_there(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
 def test_on_one_screen(capsys: pytest.CaptureFixture[str]) -> None:
     main(["doctor"])
     assert len(capsys.readouterr().out.splitlines()) <= 24
+
+
+def test_nothing_steers_the_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("TORCH_\x1b[31m", "1")
+    main(["doctor"])
+    assert "TORCH_\\x1b[31m" in capsys.readouterr().out

@@ -147,12 +147,14 @@ class _Output(io.FileIO):
 
 @contextlib.contextmanager
 def _readers_may_leave() -> Iterator[None]:
-    """Let a command run to its end, with its exit code, also when the reader of its output leaves."""
+    """Let a command run to its end, with its exit code, also when the reader of its output leaves, or reads no UTF-8."""
     with contextlib.ExitStack() as stack:
         for stream, redirect in (
             (sys.stdout, contextlib.redirect_stdout),
             (sys.stderr, contextlib.redirect_stderr),
         ):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
             try:
                 mode = os.fstat(stream.fileno()).st_mode
             except (AttributeError, OSError, ValueError):

@@ -22,12 +22,12 @@ def write_text(path: Path, text: str) -> None:
 
     Args:
         path: of the file.
-        text: of it.
+        text: of it; bytes of a path that are no UTF-8 become visible escapes.
 
     Raises:
         FileError: it cannot be written.
     """
-    write_bytes(path, text.encode())
+    write_bytes(path, text.encode(errors="backslashreplace"))
 
 
 def write_bytes(path: Path, data: bytes) -> None:

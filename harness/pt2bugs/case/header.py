@@ -134,6 +134,8 @@ def parse_case(path: Path) -> Case:
         raise CaseError.of(path, block.first_line, "the script metadata has no [tool.pt2bugs] table")
     private = settings_beside(path)
     problems: list[Problem] = []
+    if not path.stem.isprintable():
+        problems.append(Problem(None, "the name of the file is the case's id, and holds a control character"))
     checks, benches, doc = read_program(text, problems)
     settings = {key: table.get(key) for key in _HASHED_SETTINGS}
     case_lines, case_line, bug_lines = _locate(block.toml, block.first_line)

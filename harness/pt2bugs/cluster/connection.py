@@ -175,7 +175,9 @@ def _started(count: int, folder: str) -> LocalCluster:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     for start in range(MAX_STARTS):
         try:
-            with dask.config.set({"distributed.scheduler.active-memory-manager.start": False, **silent}):
+            # Else the scheduler has a folder of its own, which stays, and which every user of the machine shares.
+            folders = {"temporary-directory": folder}
+            with dask.config.set({"distributed.scheduler.active-memory-manager.start": False, **silent, **folders}):
                 return LocalCluster(
                     n_workers=count,
                     threads_per_worker=1,
@@ -185,7 +187,6 @@ def _started(count: int, folder: str) -> LocalCluster:
                     worker_dashboard_address=f"{LOOPBACK}:0",
                     scheduler_kwargs={"dashboard": False},
                     memory_limit=0,  # limits are the cells', not the workers'
-                    local_directory=folder,
                     silence_logs=logging.CRITICAL + 1,
                     preload=["pt2bugs.cluster.worker"],
                     loop=runner.loop,

@@ -6,6 +6,7 @@ it as it is.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import io
 import json
@@ -21,13 +22,22 @@ _STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]
 """Control characters, but for tabs and ends of lines, and those that turn the direction of a text."""
 
 
+def harmless(text: str) -> str:
+    """Return a text in which what would steer a terminal is written as escapes.
+
+    Args:
+        text: any.
+    """
+    return _STEERING.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
 def say(text: str) -> None:
     """Tell the user something, on stderr.
 
     Args:
         text: a line; what of it came from outside cannot steer the terminal.
     """
-    text = _STEERING.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+    text = harmless(text)
     # A command that comes next is there to be copied.
     if sys.stderr.isatty() and not text.startswith(("next: ", "then: ")):
         text = "\n".join(map(_wrapped, text.split("\n")))
@@ -50,7 +60,8 @@ def print_json(value: Any, *, line: bool = False) -> None:
         value: of plain types.
         line: on one line, at once, as one of several.
     """
-    print(json.dumps(value, indent=None if line else 1, ensure_ascii=False), flush=line)
+    is_unicode = codecs.lookup(sys.stdout.encoding or "utf-8").name == "utf-8"
+    print(json.dumps(value, indent=None if line else 1, ensure_ascii=not is_unicode), flush=line)
 
 
 def is_terminal() -> bool:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 
 from pt2bugs.case.corpus import corpus_roots, load_cases
 from pt2bugs.commands import OK, UNEXPECTED
-from pt2bugs.commands.console import fit, print_json, warn
+from pt2bugs.commands.console import fit, harmless, print_json, warn
 from pt2bugs.commands.options import option
 from pt2bugs.envs.machine import Finding, findings
 from pt2bugs.errors import Pt2bugsError, first_line
@@ -70,7 +70,7 @@ def render(options: Options, seen: Sequence[Finding]) -> int:
     else:
         for finding in seen:
             mark = {True: "ok", False: "MISSING", None: "-"}[finding.is_fine]
-            print(fit(f"{mark:7}  {finding.name:12}  {finding.seen}", 23))
+            print(fit(harmless(f"{mark:7}  {finding.name:12}  {finding.seen}"), 23))
             if finding.remedy:
                 print(fit(f"{'':23}{finding.remedy}", 23))
     return UNEXPECTED if any(finding.is_fine is False for finding in seen) else OK

@@ -24,7 +24,7 @@ from pt2bugs.backends.references import REFERENCES
 from pt2bugs.backends.spec import known_backends
 from pt2bugs.case.observation import shortened, telling_line
 from pt2bugs.case.vocabulary import COUNTED, number_of
-from pt2bugs.files import write_bytes
+from pt2bugs.files import write_text
 from pt2bugs.report.charts import changes_chart, chart_parts, lengths_chart, open_chart
 from pt2bugs.report.downloads import FILES, data_files, feed
 from pt2bugs.report.site import (
@@ -164,7 +164,7 @@ def write_site(folder: Path, files: Iterable[tuple[str, str]]) -> None:
     """
     written = set()
     for path, text in files:
-        write_bytes(folder / path, text.encode())
+        write_text(folder / path, text)
         written.add(path)
     for kind in ("case", "component", "backend"):
         for page in _pages(folder / kind):
