@@ -16,7 +16,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
     path = tmp_path / "x.csv"
     path.write_text("old")
     monkeypatch.setattr(Path, "replace", full)
-    with pytest.raises(FileError, match="x.csv: cannot be written: No space left on device"):
+    with pytest.raises(FileError, match=r"x\.csv: cannot be written: No space left on device"):
         write_text(path, "new")
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]

@@ -147,7 +147,7 @@ class _Output(io.FileIO):
 
 @contextlib.contextmanager
 def _readers_may_leave() -> Iterator[None]:
-    """Let a command run to its end, with its exit code, also when the reader of its output leaves, or reads no UTF-8."""
+    """Let a command run to its end, with its exit code, also when its reader leaves, or has no UTF-8."""
     with contextlib.ExitStack() as stack:
         for stream, redirect in (
             (sys.stdout, contextlib.redirect_stdout),
