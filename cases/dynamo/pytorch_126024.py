@@ -44,20 +44,22 @@ another thread takes it for its own, and refuses to be traced. The check holds t
 for fake tensors. Correct: the other thread computes. Source: pytorch issue 126024.
 """
 
+import queue
 import threading
-import time
 
 import torch
 
-held, released, hold = threading.Event(), threading.Event(), threading.Event()
+held: queue.Queue[None] = queue.Queue()
+released: queue.Queue[None] = queue.Queue()
+hold = threading.Event()
 library = torch.library.Library("pt2bugs_126024", "DEF")
 library.define("copied(Tensor x) -> Tensor")
 
 
 def fake_copied(x: torch.Tensor) -> torch.Tensor:
     if hold.is_set():
-        held.set()
-        released.wait(20)
+        held.put(None)
+        released.get(timeout=20)
     return torch.empty_like(x)
 
 
@@ -77,21 +79,20 @@ def test_call_during_a_compilation(backend: str) -> None:
     compilation = threading.Thread(target=compiled, args=(torch.ones(3),))
     compilation.start()
     try:
-        for _ in range(8):
-            if not held.wait(5):
-                break
+        while compilation.is_alive():
+            try:
+                held.get(timeout=0.5)
+            except queue.Empty:
+                continue
             try:
                 value = doubled(torch.ones(1)).item()
             except RuntimeError as error:
                 raise RuntimeError(f"a call is refused while another thread compiles: {error}") from error
             assert value == 2.0, f"1 doubled is {value}"
-            held.clear()
-            released.set()
-            time.sleep(0.05)
-            released.clear()
+            released.put(None)
     finally:
         hold.clear()
-        released.set()
+        released.put(None)
         compilation.join(20)
 
 
