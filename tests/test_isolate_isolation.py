@@ -279,6 +279,17 @@ def test_a_table_of_a_module_is_text(ask: Ask) -> None:
     assert (names(result), result.evidence) == (["LIMIT"], "proved")
 
 
+def test_what_memory_alone_needs_is_left_out(ask: Ask) -> None:
+    """What ran at import stays as it was in memory: there the caller is needed as well."""
+    bad = OLD.replace('LIMIT = {"lowest": -9}', "def lowest():\n    return -9\n\n\nLIMIT = lowest()")
+    bad = bad.replace("def clamp(row):\n    return row", "def clamp(row):\n    return row if row >= LIMIT else -99")
+    bad = bad.replace('row >= LIMIT["lowest"]', "row > -99")
+    good = bad.replace("return -9\n", "return 0\n").replace("row >= LIMIT else", "row >= lowest() else")
+    result = ask(good, bad=bad)
+    assert (names(result), result.evidence, result.reason) == (["lowest"], "proved", "")
+    assert "clamp" not in result.patch
+
+
 def test_what_is_new_comes_along(ask: Ask) -> None:
     helper = "def highest(row):\n    return -99 if row < 0 else row\n\n\ndef clamp(row):\n    return highest(row)"
     result = ask(new(("def clamp(row):\n    return row", helper)))

@@ -802,7 +802,8 @@ class Isolator:
             seen = next(run.seen.summary for run in runs if self.judge.answer(run) is not Answer.GREEN)
             self.result.reason = f"as text, in fresh processes, it is not green: {seen}"
             return
-        problems = [problem for problem in self._problems(taken, runs[0]) if problem]
+        taken, green, unsteady = self._leave_out(taken, runs[0])
+        problems = [*unsteady, *filter(None, self._problems(taken, green))]
         if not problems:
             # This takes minutes, and what is no proof for another reason stays none.
             with self.bad.patched(self.wheels.mixed(taken), self.check) as patched:
@@ -829,15 +830,33 @@ class Isolator:
         with release.patched(texts, self.check) as patched:
             return [patched.run(self.check) for _ in range(RUNS)]
 
+    def _leave_out(
+        self, selection: dict[Unit, frozenset[int] | None], green: Run
+    ) -> tuple[dict[Unit, frozenset[int] | None], Run, list[str]]:
+        """Leave out what text does not need: what ran at import is as it was in memory, which may take more units.
+
+        Returns:
+            What is left, a run of it, and without what it is green in some runs.
+        """
+        unsteady: list[str] = []
+        for unit in sorted(selection):
+            rest = {other: part for other, part in selection.items() if other != unit}
+            if not rest:
+                break
+            with contextlib.suppress(PatchError):
+                runs = self._patched_runs(self.bad, self.wheels.mixed(rest))
+                passed = sum(self.judge.answer(run) is Answer.GREEN for run in runs)
+                if passed == len(runs):
+                    self._take(rest, runs)
+                    smaller, run, more = self._leave_out(rest, runs[0])
+                    return smaller, run, [*unsteady, *more]
+                if passed:
+                    unsteady.append(f"it is green without {unit} in {passed} of {len(runs)} runs")
+        return selection, green, unsteady
+
     def _problems(self, selection: dict[Unit, frozenset[int] | None], green: Run) -> Iterator[str]:
         """Yield why it is no proof; empty texts where a step holds."""
         result = self.result
-        for unit in selection if len(selection) > 1 else ():
-            rest = {other: part for other, part in selection.items() if other != unit}
-            with contextlib.suppress(PatchError):
-                runs = self._patched_runs(self.bad, self.wheels.mixed(rest))
-                if any(self.judge.answer(run) is Answer.GREEN for run in runs):
-                    yield f"it is green without {unit}"
         lacking = self.wheels.lacking(selection)
         if lacking:
             # The check does not get there; another program would.
