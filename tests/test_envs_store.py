@@ -238,6 +238,19 @@ def test_a_new_environment_makes_others_go(tmp_path: Path, monkeypatch: pytest.M
     assert sum("environments may take 1 B together" in line for line in said) == 1
 
 
+def test_a_wheel_of_a_folder_is_installed_again_after_it_was_pruned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("UV_CACHE_DIR", raising=False)
+    links = str(build_wheels(tmp_path / "wheels", {"2.90.0": {}}))
+    key = Key("2.90.0", f"{sys.version_info.major}.{sys.version_info.minor}")
+    with serve_index(tmp_path / "none", tmp_path / "index") as index:
+        store = Store(Sources(index, (links,)), tmp_path / "home")
+        for _ in range(2):
+            assert (store.create(key).torch / "version.py").exists()
+            assert [there.key for there in store.collect(0)] == [key]
+
+
 _CREATES = """
 import sys
 from pathlib import Path

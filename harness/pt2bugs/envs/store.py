@@ -325,6 +325,11 @@ class Store:
                 links = [stat.st_nlink for stat in stats(archive)]
                 if links and max(links) == 1:
                     remove_tree(archive)
+            # Of a wheel in a folder uv believes what it has noted beside the link, and would install from nowhere.
+            for link in self.uv_cache.glob("wheels-v*/**/*") if is_idle else ():
+                if link.is_symlink() and not link.exists():
+                    for noted in (link, link.with_name(f"{link.name}.rev"), link.with_name(f"{link.name}.http")):
+                        noted.unlink(missing_ok=True)
 
 
 def _key_of(facts: Any) -> Key:
