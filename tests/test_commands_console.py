@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pt2bugs.cli import PAGED, main
 from pt2bugs.commands import envs
-from pt2bugs.commands.console import on_a_terminal, print_table, say
+from pt2bugs.commands.console import on_a_terminal, print_styled, print_table, say
 from pt2bugs.envs.environment import Environment, Key
 from pt2bugs.envs.sources import Sources
 from pt2bugs.envs.store import Store
@@ -87,11 +87,15 @@ def test_what_a_row_says_has_its_colour(terminal: Terminal, line: str, coloured:
     assert shown(terminal, line) == line.replace(coloured, f"\x1b[{code}m{coloured}\x1b[0m", 1)
 
 
-@pytest.mark.parametrize(
-    "line", ["6 still there, 6 fixed", "what fails: a check (once)", "\x1b[31mown pytorch_1\x1b[0m"]
-)
+@pytest.mark.parametrize("line", ["6 still there, 6 fixed", "what fails: a check (once)"])
 def test_other_lines_stay_as_they_are(terminal: Terminal, line: str) -> None:
     assert shown(terminal, line) == line
+
+
+def test_what_has_its_own_colours_stays_as_it_is(terminal: Terminal) -> None:
+    with redirect_stdout(terminal), on_a_terminal(paged=False):
+        print_styled("\x1b[31mown pytorch_1\x1b[0m")
+    assert terminal.getvalue() == "\x1b[31mown pytorch_1\x1b[0m"
 
 
 @pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
@@ -236,3 +240,18 @@ def test_the_releases_of_the_results(
     (tmp_path / "results" / "matrix.csv").write_text("case,check,2.9.1,2.10.0\n")
     assert main(["list", "--releases"]) == 0
     assert capsys.readouterr().out == "2.10.0\n2.9.1\n"
+
+
+def test_no_message_steers_the_terminal(terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even one of a journal line that no pt2bugs has written."""
+    monkeypatch.chdir(tmp_path)
+    write_journal(tmp_path, write_case(tmp_path, "pytorch_22"), {"2.9.1": "B", "2.10.0": "."})
+    journal = tmp_path / "results" / "journal" / "pytorch_22.jsonl"
+    journal.write_text(journal.read_text().replace("not close!", "not \\u202eclose\\u001b]0;title"))
+    monkeypatch.setenv("TERM", "dumb")  # no colours of ours
+    for words in ("compare 2.9.1 2.10.0 --offline", "bisect --offline", "news --since 2025-01-01", "matrix"):
+        with redirect_stdout(terminal):
+            main(words.split())
+    assert "not \\u202eclose\\x1b]0;title" in terminal.getvalue()
+    assert "\u202e" not in terminal.getvalue()
+    assert "\x1b]0;" not in terminal.getvalue()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from pt2bugs.cli import main
+from seeded import write_case
 
 
 def doctor(capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, dict[str, object]]]:
@@ -43,7 +44,12 @@ def test_on_one_screen(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(capsys.readouterr().out.splitlines()) <= 24
 
 
-def test_nothing_steers_the_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setenv("TORCH_\x1b[31m", "1")
-    main(["doctor"])
-    assert "TORCH_\\x1b[31m" in capsys.readouterr().out
+def test_results_without_a_journal_are_not_well(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    write_case(tmp_path, "pytorch_1")
+    (tmp_path / "results").write_text("a file")
+    monkeypatch.chdir(tmp_path)
+    _, findings = doctor(capsys)
+    assert findings["results"]["is_fine"] is None
+    assert findings["results"]["seen"] == "results: has no journal"

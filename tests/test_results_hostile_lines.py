@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ WRONG: dict[str, list[Any]] = {
     "message": [None, 5, ["a"]],
     "frames": ["torch/a.py:1 f", [1], None],
     "case": [None],
-    "started": [20260101],
+    "started": [20260101, "", "not a time", "2026-13-01T00:00:00Z", "2026-01-01T00:00:00"],
 }
 
 
@@ -153,3 +154,33 @@ def test_any_change_of_a_line_costs_no_other(
         assert "is newer than" in str(error)
         return
     assert sum(record == good for record in records) >= 2
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("journal/torch-2.9.1-py3.11.jsonl", "thin"),
+        ("journal/torch-2.9.1-py3.11.jsonl", "merge results -o other"),
+        ("perf/torch-2.9.1-py3.11.jsonl", "news --since 2025-01-01 --slower"),
+        ("fixes/pytorch_1.json", "report -o site"),
+        ("durations.csv", "plan --shards 2 --torch 2.9.1"),
+    ],
+)
+def test_a_pipe_in_the_results_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], place: str, words: str
+) -> None:
+    """Reading it would block for ever."""
+    monkeypatch.chdir(tmp_path)
+    write_journal(tmp_path, write_case(tmp_path, "pytorch_1"), {"2.9.1": "B", "2.10.0": "."})
+    pipe = tmp_path / "results" / place
+    pipe.parent.mkdir(exist_ok=True)
+    os.mkfifo(pipe)
+    former = signal.signal(signal.SIGALRM, lambda *_: pytest.fail("it hangs"))
+    signal.alarm(60)
+    try:
+        assert main(words.split()) in (0, 2)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, former)
+    assert f"results/{place}" in (error := capsys.readouterr().err)
+    assert "not a regular file" in error

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pt2bugs.commands import OK, UNEXPECTED
-from pt2bugs.commands.console import elided, fit, is_terminal, print_json, say, side_by_side, warn
+from pt2bugs.commands.console import elided, fit, is_terminal, print_drawn, print_json, say, side_by_side, warn
 from pt2bugs.commands.options import (
     EnvironmentOptions,
     LinesOptions,
@@ -249,10 +249,10 @@ def _print_table(speeds: Speeds) -> None:
             print("\t".join(row))
         return
     say("compiled time as a multiple of eager's; - no times, · not measured")
-    console = Console()
+    columns = Console().width
     width = max(len(row[0]) for row in table)
-    label = min(width, max(console.width * 2 // 5, console.width - 8 * len(releases)))
-    for shown in side_by_side(releases, console.width - label - 3):
+    label = min(width, max(columns * 2 // 5, columns - 8 * len(releases)))
+    for shown in side_by_side(releases, columns - label - 3):
         drawn = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
         drawn.add_column("bench", no_wrap=True, max_width=label)
         for release in shown:
@@ -260,4 +260,4 @@ def _print_table(speeds: Speeds) -> None:
         for name, *values in table:
             by_release = dict(zip(releases, values, strict=True))
             drawn.add_row(elided(name, label), *(by_release[release] for release in shown))
-        console.print(drawn)
+        print_drawn(drawn)

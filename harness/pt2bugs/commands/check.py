@@ -21,7 +21,7 @@ from pt2bugs.case.corpus import CorpusError, corpus_roots, find_case_files
 from pt2bugs.case.model import Case, CaseError
 from pt2bugs.case.vocabulary import number_of
 from pt2bugs.commands import OK, UNEXPECTED
-from pt2bugs.commands.console import fit, is_narrower_than, print_json, say, warn
+from pt2bugs.commands.console import fit, is_narrower_than, print_json, print_styled, say, warn
 from pt2bugs.commands.options import LinesOptions, option
 from pt2bugs.commands.selection import SelectedResults, results_of, select_results
 from pt2bugs.curate.autofix import autofix
@@ -248,7 +248,7 @@ def _show_problems(files: Sequence[Path]) -> int:
     """Print the problems of the files, and what is next. Return how many there are."""
     problems = [shown(path, problem) for path in files for problem in problems_of(path)]
     if sys.stdout.isatty():
-        print("\x1b[2J\x1b[H", end="")
+        print_styled("\x1b[2J\x1b[H")
     print("\n".join(problems) if problems else f"{number_of(len(files), 'file')}: no problem", flush=True)
     if problems:
         say(f"{len(problems)} to do; waiting for a change (Ctrl-C ends)")

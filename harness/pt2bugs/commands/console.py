@@ -16,7 +16,10 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 _STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Control characters, but for tabs and ends of lines, and those that turn the direction of a text."""
@@ -128,10 +131,32 @@ def print_markdown(text: str) -> None:
     if not is_terminal():
         sys.stdout.write(text)
         return
-    from rich.console import Console
     from rich.markdown import Markdown
 
-    Console().print(Markdown(text))
+    print_drawn(Markdown(harmless(text)))
+
+
+def print_drawn(drawn: RenderableType) -> None:
+    """Print what rich draws, such as a table.
+
+    Args:
+        drawn: of texts that cannot steer the terminal.
+    """
+    from rich.console import Console
+
+    console = Console()
+    with console.capture() as shown:
+        console.print(drawn)
+    print_styled(shown.get())
+
+
+def print_styled(text: str) -> None:
+    """Print a text that has its own colours, or moves the cursor.
+
+    Args:
+        text: any part of lines; nothing of it is from outside.
+    """
+    getattr(sys.stdout, "write_styled", sys.stdout.write)(text)
 
 
 # --- a terminal ----------------------------------------------------------------------------------------
@@ -217,6 +242,14 @@ class _Screen(io.TextIOBase):
 
     def write(self, text: str) -> int:
         """Write or keep a text.
+
+        Args:
+            text: any part of lines; what of it came from outside cannot steer the terminal.
+        """
+        return self.write_styled(harmless(text))
+
+    def write_styled(self, text: str) -> int:
+        """Write or keep a text that has colours, or moves the cursor.
 
         Args:
             text: any part of lines.

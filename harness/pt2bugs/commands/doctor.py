@@ -8,11 +8,12 @@ from dataclasses import asdict, dataclass
 
 from pt2bugs.case.corpus import corpus_roots, load_cases
 from pt2bugs.commands import OK, UNEXPECTED
-from pt2bugs.commands.console import fit, harmless, print_json, warn
+from pt2bugs.commands.console import fit, print_json, warn
 from pt2bugs.commands.options import option
 from pt2bugs.envs.machine import Finding, findings
 from pt2bugs.errors import Pt2bugsError, first_line
 from pt2bugs.results.folder import open_all_results
+from pt2bugs.results.journal import all_journals
 
 EXAMPLES = (("pt2bugs doctor", "compiler, namespaces, uv, Pythons, disk, GPU, variables: each with its remedy"),)
 
@@ -39,7 +40,7 @@ def query() -> list[Finding]:
 
 
 def results_finding() -> Finding:
-    """Return whether every journal can be read as it is, and every line belongs to a case that is there."""
+    """Return whether there are journals, each can be read as it is, and every line belongs to a case that is there."""
     results = open_all_results(None)
     problems: list[str] = []
     try:
@@ -51,6 +52,8 @@ def results_finding() -> Finding:
     if problems:
         more = f", and {len(problems) - 1} more" if len(problems) > 1 else ""
         return Finding("results", None, problems[0] + more, "until then no table has what is meant")
+    if not all_journals(results.folder):
+        return Finding("results", None, f"{results.folder}: has no journal", "`pt2bugs run` measures cells")
     if not orphans:
         return Finding("results", True, f"{results.folder}: every line has its case")
     names = ", ".join(orphans[:5]) + (f" and {len(orphans) - 5} more" if len(orphans) > 5 else "")
@@ -70,7 +73,7 @@ def render(options: Options, seen: Sequence[Finding]) -> int:
     else:
         for finding in seen:
             mark = {True: "ok", False: "MISSING", None: "-"}[finding.is_fine]
-            print(fit(harmless(f"{mark:7}  {finding.name:12}  {finding.seen}"), 23))
+            print(fit(f"{mark:7}  {finding.name:12}  {finding.seen}", 23))
             if finding.remedy:
                 print(fit(f"{'':23}{finding.remedy}", 23))
     return UNEXPECTED if any(finding.is_fine is False for finding in seen) else OK

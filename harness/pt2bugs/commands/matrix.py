@@ -14,7 +14,7 @@ from rich.text import Text
 
 from pt2bugs.case.expectation import pinned
 from pt2bugs.commands import OK
-from pt2bugs.commands.console import elided, fit, is_terminal, print_json, say, side_by_side, warn
+from pt2bugs.commands.console import elided, fit, is_terminal, print_drawn, print_json, say, side_by_side, warn
 from pt2bugs.commands.options import ShownOptions, option
 from pt2bugs.commands.selection import SelectedResults, select_results
 from pt2bugs.errors import NothingSelected
@@ -137,11 +137,11 @@ def _shown(releases: Sequence[str], options: Options) -> list[str]:
 
 def _print_tables(matrix: pd.DataFrame, releases: list[str]) -> None:
     """Print the matrix; a narrow terminal gets several tables, one below the other."""
-    console = Console()
+    columns = Console().width
     # Half of a narrow terminal is for the names, so that releases stand side by side.
-    label = min(_label_width(matrix), max(console.width // 2, console.width - 6 * len(releases)))
-    for part in side_by_side(releases, console.width - label - 3):
-        console.print(_table(matrix, part, label))
+    label = min(_label_width(matrix), max(columns // 2, columns - 6 * len(releases)))
+    for part in side_by_side(releases, columns - label - 3):
+        print_drawn(_table(matrix, part, label))
 
 
 def _tell_builds(builds: dict[str, list[str]]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from pt2bugs.case.header import read_regular
 from pt2bugs.case.toml import parse_toml
 from pt2bugs.errors import InputError
 from pt2bugs.files import write_text
@@ -71,8 +72,8 @@ def cause(isolation: Mapping[str, Any]) -> str:
 
 def _read(path: Path) -> list[dict[str, Any]]:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        data = json.loads(read_regular(path))
+    except (OSError, ValueError, RecursionError) as error:
         raise FixesError(f"{path}: cannot be read: {error}") from None
     isolations = data.get("isolations") if isinstance(data, dict) else None
     if isolations is None or data.get("schema") != SCHEMA or not isinstance(isolations, list):

@@ -221,8 +221,12 @@ def all_journals(results: Path) -> list[Path]:
 
     Args:
         results: the folder.
+
+    Raises:
+        JournalError: a file cannot be looked at.
     """
-    return sorted([*results.glob("journal/*.jsonl"), *results.glob("backends/*/journal/*.jsonl")])
+    folders = [results / "journal", *results.glob("backends/*/journal")]
+    return sorted(file for folder in folders for file in journal_files(folder))
 
 
 def is_large(results: Path) -> bool:
@@ -623,6 +627,7 @@ def _schema() -> type[msgspec.Struct]:
         "outcome": Literal[tuple(map(str, Outcome))],
         "verdict": Literal[tuple(map(str, Verdict))],
         "repeat": Annotated[int, msgspec.Meta(ge=1)],
+        "started": Annotated[datetime, msgspec.Meta(tz=True)],
     }
     required: list[Any] = [(key, kinds[key]) for key in KEYS if key not in LATER_KEYS]
     optional: list[Any] = [(key, kinds[key], None) for key in LATER_KEYS]

@@ -105,6 +105,9 @@ def _journals(source: Path, output: Path, warn: Warn) -> Iterator[tuple[Path, Pa
     journals = sorted(source.rglob("*.jsonl")) if source.is_dir() else [source]
     own = {path.resolve() for path in all_journals(output)}
     regular = [path for path in journals if path.is_file() and path.resolve() not in own]
+    for path in journals:
+        if not path.is_file():
+            warn(f"{path}: left out: it is not a regular file")
     if not journals:
         warn(f"{source}: has no journal (*.jsonl)")
     return ((source, path) for path in regular)

@@ -18,6 +18,7 @@ from statistics import median
 from typing import Any
 
 from pt2bugs.case.cells import Cell, CellName
+from pt2bugs.case.header import read_regular
 from pt2bugs.errors import InputError
 from pt2bugs.files import write_text
 from pt2bugs.run.plan import CELL_S, Target, Work
@@ -291,7 +292,7 @@ def read_durations(path: Path) -> Durations:
         InputError: a line of the file is damaged.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path).decode()
     except FileNotFoundError:
         return Durations({})
     except (OSError, UnicodeDecodeError) as error:

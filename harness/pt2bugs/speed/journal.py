@@ -14,6 +14,7 @@ from filelock import FileLock
 from pt2bugs.case.versions import public_or_empty
 from pt2bugs.errors import InputError
 from pt2bugs.files import write_text
+from pt2bugs.results.journal import journal_files
 from pt2bugs.results.line import version_key
 
 SCHEMA = 1
@@ -139,11 +140,11 @@ def read(results: Path, programs: Mapping[str, str], warn: Callable[[str], None]
         python: lines of this minor version alone; empty: all.
     """
     newest: dict[BenchKey, dict[str, SpeedLine]] = {}
-    for path in sorted((results / FOLDER).glob("*.jsonl")):
+    for path in journal_files(results / FOLDER, warn):
         for number, text in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
             try:
                 line = SpeedLine.of(json.loads(text))
-            except (ValueError, TypeError, AttributeError) as error:
+            except (ValueError, TypeError, AttributeError, RecursionError) as error:
                 warn(f"{path}:{number}: no line of speed, left out: {error}")
                 continue
             if programs.get(line.case) == line.program and line.python.startswith(f"{python}." if python else ""):
