@@ -33,7 +33,7 @@ def record(**values: Any) -> Record:
         "duration_s": 0.0,
         "peak_rss_mb": 0.0,
     }
-    judged: Any = {"outcome": "pass", "verdict": "pass"}
+    judged: Any = {"outcome": "pass", "verdict": "pass", "started": "2026-01-01T00:00:00.000Z"}
     made: Any = {**texts, **numbers, **judged, "schema": SCHEMA, "repeat": 1, "repeats": 1, "extras": [], **values}
     return cast(Record, made)
 
