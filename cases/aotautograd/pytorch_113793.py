@@ -1,40 +1,45 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.0.1", "numpy", "setuptools"]
+# dependencies = ["torch==2.15.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/113793"
-# title = "In-place foreach operators on views of one base do not compile"
+# upstream = "closed"
+# upstream-seen = 2026-11-25
+# title = "A view that is made, changed and returned without gradients is refused"
 # component = "aotautograd"
-# symptom = "internal-error"
+# symptom = "backend-failure"
 # devices = ["cpu"]
 # backends = ["aot_eager"]
 # demands = ["mutation", "aliasing"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.1"
+# torch = ">=2.1"
 # outcome = "raise"
 # error = "torch._dynamo.exc.BackendCompilerFailed"
-# match = 'could not find kernel for aten\._foreach_mul_\.Scalar at dispatch key DispatchKey\.Meta'
+# match = "A view was created in no_grad mode and its base or another view of its base has been modif"
 # ///
-"""The views are inputs that alias each other and are changed, so that AOTAutograd makes their base an input. It then has no
-kernel for the foreach operator of the trace. Correct: the base changes as in eager.
+"""AOTAutograd traced a function that makes a view of a parameter under no_grad and changes it, and takes the view of its
+outputs anew with gradients on, which autograd forbids. torch 2.0 did not. Correct: the parameter changes as in eager.
 Source: pytorch issue 113793.
 """
 
 import torch
 
 
-def doubled(views: list[torch.Tensor]) -> torch.Tensor:
-    torch._foreach_mul_(views, 2)
-    return views[0] + 1
+@torch.no_grad()
+def doubled(parameter: torch.Tensor) -> torch.Tensor:
+    view = parameter.view(2, 2)
+    view.mul_(2)
+    return view
 
 
-def test_base_changes(device: str, backend: str) -> None:
-    base = torch.ones(4, device=device)
-    torch.compile(doubled, backend=backend)(list(base.split(2)))
-    assert base.tolist() == [2.0] * 4, f"the base after two of its views are doubled: {base.tolist()}"
+def test_parameter_changes(device: str, backend: str) -> None:
+    parameter = torch.nn.Parameter(torch.ones(4, device=device))
+    view = torch.compile(doubled, backend=backend)(parameter)
+    assert view.tolist() == [[2.0, 2.0], [2.0, 2.0]], f"a view of twice one is {view.tolist()}"
+    assert parameter.tolist() == [2.0] * 4, f"a parameter whose view is doubled: {parameter.tolist()}"
 
 
 if __name__ == "__main__":
-    test_base_changes("cpu", "aot_eager")
+    test_parameter_changes("cpu", "aot_eager")

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/176854"
+# fix = "https://github.com/pytorch/pytorch/pull/177875"
 # title = "detach_() in a compiled function leaves requires_grad set"
 # component = "dynamo"
 # symptom = "wrong-result"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/118289"
+# upstream = "closed"
+# upstream-seen = 2026-11-25
 # title = "An in-place add of a keyword argument cannot be exported with a dynamic batch"
 # component = "export"
 # symptom = "internal-error"

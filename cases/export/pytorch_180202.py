@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/180202"
+# fix = "https://github.com/pytorch/pytorch/pull/181084"
 # upstream = "open"
 # upstream-seen = 2026-11-25
 # title = "Export of scaled_dot_product_attention asks whether an unbacked batch size is 1"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/181097"
+# upstream = "closed"
+# upstream-seen = 2026-11-25
 # title = "Export of a view into batch times five rows refuses the batch of one that it was told of"
 # component = "export"
 # symptom = "internal-error"
