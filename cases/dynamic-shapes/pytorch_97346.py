@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/97346"
+# upstream = "closed"
+# upstream-seen = 2026-11-25
 # title = "add with the batch size as alpha has no gradient with dynamic shapes"
 # component = "dynamic-shapes"
 # symptom = "backend-failure"
