@@ -16,25 +16,7 @@
 # demands = ["dynamic-shapes", "custom-op"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.1"
-# outcome = "raise"
-# error = "RuntimeError"
-# match = "a call is refused while another thread compiles: Detected that you are using FX to symboli"
-#
-# [[tool.pt2bugs.bug]]
-# torch = ">=2.2,<2.10"
-# outcome = "raise"
-# error = "RuntimeError"
-# match = "a call is refused while another thread compiles: Detected that you are using FX to symboli"
-#
-# [[tool.pt2bugs.bug]]
-# torch = ">=2.11,<2.12"
-# outcome = "raise"
-# error = "RuntimeError"
-# match = "a call is refused while another thread compiles: Detected that you are using FX to symboli"
-#
-# [[tool.pt2bugs.bug]]
-# torch = ">=2.12.1,<2.13"
+# torch = "<2.13"
 # outcome = "raise"
 # error = "RuntimeError"
 # match = "a call is refused while another thread compiles: Detected that you are using FX to symboli"

@@ -16,6 +16,13 @@
 # outcome = "raise"
 # error = "AssertionError"
 # match = 'expected FunctionType found property <property object at \d+x\.\.\.>'
+#
+# [[tool.pt2bugs.bug]]
+# blocked = true
+# python = ">=3.13"
+# outcome = "raise"
+# error = "IndexError"
+# match = 'only integers, slices \(`:`\), ellipsis \(`\.\.\.`\), None and long or byte Variables are valid i'
 # ///
 """A property on the metaclass's level (classmethod over property) of an Enum is evaluated as a plain method, which fails
 inside Dynamo. Correct: eager's values. Python 3.13 has no classmethod over property, and the check says so.
