@@ -40,7 +40,7 @@ def query() -> list[Finding]:
 
 
 def results_finding() -> Finding:
-    """Return whether there are journals, each can be read as it is, and every line belongs to a case that is there."""
+    """Return whether the results have journals that can all be read, and whether each line belongs to a known case."""
     results = open_all_results(None)
     problems: list[str] = []
     try:

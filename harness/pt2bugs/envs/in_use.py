@@ -87,7 +87,7 @@ class Environments:
         Raises:
             EnvironmentFailure: it cannot be made.
         """
-        environment = self._store.create(key, self._say, keep=(key, *keep))
+        environment = self._store.create(key, self._say, keep=keep)
         self._stack.enter_context(self._store.using(environment))
         return environment
 

@@ -321,12 +321,14 @@ class Store:
             return
         # uv holds this lock, shared, while it works: what it has just unpacked is linked nowhere yet.
         with _alone(self.uv_cache / ".lock") as is_idle:
-            for archive in self.uv_cache.glob("archive-v*/*") if is_idle else ():
+            if not is_idle:
+                return
+            for archive in self.uv_cache.glob("archive-v*/*"):
                 links = [stat.st_nlink for stat in stats(archive)]
                 if links and max(links) == 1:
                     remove_tree(archive)
-            # Of a wheel in a folder uv believes what it has noted beside the link, and would install from nowhere.
-            for link in self.uv_cache.glob("wheels-v*/**/*") if is_idle else ():
+            # uv trusts its note of a wheel from a folder, and would install from an archive that is gone.
+            for link in self.uv_cache.glob("wheels-v*/**/*"):
                 if link.is_symlink() and not link.exists():
                     for noted in (link, link.with_name(f"{link.name}.rev"), link.with_name(f"{link.name}.http")):
                         noted.unlink(missing_ok=True)

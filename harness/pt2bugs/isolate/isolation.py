@@ -833,10 +833,12 @@ class Isolator:
     def _leave_out(
         self, selection: dict[Unit, frozenset[int] | None], green: Run
     ) -> tuple[dict[Unit, frozenset[int] | None], Run, list[str]]:
-        """Leave out what text does not need: what ran at import is as it was in memory, which may take more units.
+        """Leave out the units that a patch of text does not need.
+
+        Trials in memory may need more: what a module computed when it was imported stays as it was there.
 
         Returns:
-            What is left, a run of it, and without what it is green in some runs.
+            The units that are left, one run with them, and a sentence for each unit without which some runs are green.
         """
         unsteady: list[str] = []
         for unit in sorted(selection):
