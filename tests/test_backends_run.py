@@ -152,6 +152,14 @@ def test_what_it_does_not_claim_is_skipped_until_it_does(vendor: Vendor) -> None
     assert vendor.outcomes("backends/mine/journal")["trains"] == "raise"
 
 
+def test_a_header_that_names_the_backend_is_run_whatever_it_claims(vendor: Vendor) -> None:
+    vendor.case("own", CHECK.format(name="own"), backends=["mine"], demands=["training"])
+    for verb in (("run", "own", "--backend", "mine"), ("backend", "mine")):
+        vendor.mine(*verb, "--torch", "2.13.0", "--not-claimed", "training", "--rerun")
+        lines = vendor.lines("journal")
+        assert {line["outcome"] for line in lines if line["backend"] == "mine"} == {"wrong"}
+
+
 def test_a_variant_has_its_own_name_and_the_check_the_real_one(vendor: Vendor) -> None:
     arguments = ("--torch", "2.13.0", "--index", vendor.index)
     vendor.run("run", "setting", "--backend", "inductor-cpp-wrapper", "--backend", "inductor", *arguments)
