@@ -75,3 +75,20 @@ def test_the_nearest_of_a_new_case_share_a_rare_operator(tmp_path: Path) -> None
     first, *others = nearest(new, cases[0].component, cases[0].symptom, cases)
     assert (first.case.id, first.shared) == ("pytorch_2", ("Tensor.cumsum", "torch.ones"))
     assert [neighbour.case.id for neighbour in others] == ["pytorch_1", "pytorch_3"]
+
+
+def test_without_a_component_what_exports_is_near_to_what_exports(tmp_path: Path) -> None:
+    """`torch.relu` in both is less than an exported range of sizes in both."""
+    exported = "torch.export.export(torch.nn.ReLU(), (), dynamic_shapes=torch.export.Dim('b'))"
+    programs = {"pytorch_1": "torch.relu(torch.randn(1))", "pytorch_2": exported, "pytorch_3": "torch.randn(1)"}
+    cases = []
+    for name, body in programs.items():
+        path = write_case(tmp_path, name)
+        path.write_text(f"{path.read_text()}\nimport torch\n\n\ndef helper():\n    return {body}\n")
+        cases.append(parse_case(path))
+    new = (
+        "import torch\nfrom torch.export import Dim, export\n\n"
+        "export(lambda x: torch.relu(x), (torch.randn(1),), dynamic_shapes=Dim('b', min=1))\n"
+    )
+    first, *_ = nearest(new, "", "", cases)
+    assert (first.case.id, first.shared) == ("pytorch_2", ("torch.export.Dim", "torch.export.export"))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from pt2bugs.case.header import parse_case
+from pt2bugs.case.vocabulary import COMPONENTS, SYMPTOMS
 from pt2bugs.cli import main
 from pt2bugs.curate.new_case import name_of
 from pt2bugs.curate.placeholders import PLACEHOLDER
@@ -275,7 +276,10 @@ def test_told_nothing_it_waits_outside_the_corpus(folder: Path, capsys: pytest.C
     assert not any("needs" in text for text in texts), "what is marked is not told twice"
     capsys.readouterr()
     assert main(["check", "pytorch_7.py", "--no-run"]) == 2
-    assert "pytorch_7.py:7: is to be filled in: the bug in one line" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "pytorch_7.py:7: title is to be filled in: the bug in one line" in err
+    assert f"component is to be filled in: {' '.join(COMPONENTS)}\n" in err
+    assert f"symptom is to be filled in: {' '.join(SYMPTOMS)}\n" in err
 
 
 def test_check_refuses_marked_lines(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 _MACHINERY = (
     "autocast",
@@ -84,10 +84,27 @@ def operators(text: str) -> list[str]:
     Args:
         text: Python that can be parsed.
     """
+    return sorted(filter(None, _called(text, operator_of)))
+
+
+def calls(text: str) -> list[str]:
+    """Return all of torch that a program calls, sorted: its operators, and what compiles, exports or measures.
+
+    Args:
+        text: Python that can be parsed.
+    """
+    return sorted(filter(None, _called(text, _call_of)))
+
+
+def _called(text: str, name_of: Callable[[ast.expr, Mapping[str, str]], str]) -> set[str]:
     tree = ast.parse(text)
     names = dict(imported(tree))
-    calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
-    return sorted({operator for function in calls if (operator := operator_of(function, names))})
+    return {name_of(node.func, names) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+
+
+def _call_of(function: ast.expr, names: Mapping[str, str]) -> str:
+    full = _full_name(function, names)
+    return full if full.startswith("torch.") else operator_of(function, names)
 
 
 def imported(tree: ast.Module) -> Iterator[tuple[str, str]]:

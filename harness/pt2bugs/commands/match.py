@@ -108,6 +108,8 @@ def render(options: Options, recognized: Sequence[Recognized], known: KnownBugs,
         for number, traceback in enumerate(recognized, 1):
             _print(traceback, known, torch, f"{number} of {total}: " if total > 1 else "")
     say(f"{count} of {total} known" if total > 1 else "known" if count else "not known")
+    if count < total:
+        say("next: pt2bugs triage SCRIPT, with a program that fails so: which layer, since when, a reproducer")
     return OK if count == total else UNEXPECTED
 
 

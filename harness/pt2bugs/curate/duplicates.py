@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pt2bugs.case.model import Case
-from pt2bugs.case.operators import operators
+from pt2bugs.case.operators import calls
 from pt2bugs.results.history import History, State
 
 
@@ -72,16 +72,16 @@ def is_related(case: Case, other: Case) -> bool:
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A case that resembles a program, with the operators that both call, rarest first."""
+    """A case that resembles a program, with what of torch both call, rarest first."""
 
     case: Case
     shared: tuple[str, ...]
 
 
 def nearest(program: str, component: str, symptom: str, corpus: Sequence[Case], count: int = 3) -> list[Neighbour]:
-    """Return the cases nearest to a program that has not been measured: by operators, component and symptom.
+    """Return the cases nearest to a program that has not been measured: by what it calls, component and symptom.
 
-    An operator counts the more the fewer cases call it. All operators weigh as much as component and symptom together.
+    A call counts the more the fewer cases have it. All calls weigh as much as component and symptom together.
 
     Args:
         program: Python that can be parsed.
@@ -90,9 +90,9 @@ def nearest(program: str, component: str, symptom: str, corpus: Sequence[Case], 
         corpus: all cases.
         count: of the cases to return.
     """
-    called = {case.id: set(operators(case.path.read_text(encoding="utf-8-sig"))) for case in corpus}
-    callers = Counter(operator for names in called.values() for operator in names)
-    own = set(operators(program))
+    called = {case.id: set(calls(case.path.read_text(encoding="utf-8-sig"))) for case in corpus}
+    callers = Counter(call for names in called.values() for call in names)
+    own = set(calls(program))
 
     def _weight(names: Iterable[str]) -> float:
         return sum(math.log((len(corpus) + 1) / (callers[name] or 1)) for name in names)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from itertools import takewhile
+
 from pt2bugs.case.model import Problem
 
 PLACEHOLDER = "TO FILL IN"
+_KEY = re.compile(rf'^# ([a-z-]+) = "" +# {PLACEHOLDER}')
 
 
 def placeholders_in(text: str) -> list[Problem]:
-    """Return a problem for each line of `text` that holds a placeholder.
+    """Return a problem for each line of `text` that holds a placeholder; that of a key names it.
 
     Args:
         text: the text of a case file.
@@ -16,8 +20,15 @@ def placeholders_in(text: str) -> list[Problem]:
     Returns:
         The problems, each with its line number, in the order of the lines.
     """
-    return [
-        Problem(number, f"is to be filled in: {line.partition(PLACEHOLDER)[2].strip(' :#')}")
-        for number, line in enumerate(text.split("\n"), 1)
-        if PLACEHOLDER in line
-    ]
+    lines = text.split("\n")
+    problems = []
+    for number, line in enumerate(lines, 1):
+        if PLACEHOLDER in line:
+            hint = line.partition(PLACEHOLDER)[2].strip(" :#")
+            key = _KEY.match(line)
+            if key:
+                # The hint behind a key goes on in comments below it.
+                rest = takewhile(lambda below: below.startswith("# # "), lines[number:])
+                hint = " ".join([hint, *(below.removeprefix("# # ") for below in rest)])
+            problems.append(Problem(number, f"{f'{key[1]} ' if key else ''}is to be filled in: {hint}"))
+    return problems
