@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ from pt2bugs.case.corpus import corpus_roots, load_cases, roots_of
 from pt2bugs.case.model import Case
 from pt2bugs.case.vocabulary import number_of
 from pt2bugs.commands.exposure import Options
-from pt2bugs.commands.program import select_interpreters, select_known, select_program
+from pt2bugs.commands.program import exposure_command, select_interpreters, select_known, select_program
 from pt2bugs.commands.selection import open_environments
 from pt2bugs.errors import Pt2bugsError
 from pt2bugs.isolate import fixes
@@ -91,7 +92,8 @@ def expose(path: Path, release: str) -> Row:
     with open_environments(options) as environments:
         interpreters = select_interpreters(options, environments)
         program, known = select_program(options), select_known(options)
-        told = exposure_of(program, interpreters.of(release), known, interpreters, lambda _: None)
+        command = partial(exposure_command, options)
+        told = exposure_of(program, interpreters.of(release), known, interpreters, lambda _: None, command)
     asked = [bug.as_dict() for bug in told.bugs if bug.units]
     return {
         "release": release,

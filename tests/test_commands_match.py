@@ -35,7 +35,9 @@ def test_exit_codes(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["match", "log.txt"]) == code
         first, *others = capsys.readouterr().err.splitlines()
         assert first == said
-        assert [line[:25] for line in others] == ["next: pt2bugs triage SCRI"] * code, "what is not known has a next step"
+        assert [line[:25] for line in others] == ["next: pt2bugs triage SCRI"] * code, (
+            "what is not known has a next step"
+        )
 
 
 def test_without_results_it_says_what_was_compared(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -181,7 +181,7 @@ def test_bugs_that_are_asked_elsewhere_are_one_line() -> None:
     before = side("2.90.0", GOOD, exposure=Exposure("2.90.0", [], [*elsewhere, alone]))
     assert answer(before, side("2.91.0", GOOD))["not_known"] == [
         "whether 2 documented bugs concern it: ask torch 2.89.0 (pytorch_7, pytorch_8)",
-        "with the fix it fails [pytorch_9]",
+        "whether pytorch_9 concerns it: with the fix it fails",
     ]
 
 

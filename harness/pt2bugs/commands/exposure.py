@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say
 from pt2bugs.commands.options import ProgramOptions, option
-from pt2bugs.commands.program import select_interpreters, select_known, select_program
+from pt2bugs.commands.program import exposure_command, select_interpreters, select_known, select_program
 from pt2bugs.commands.selection import interpreter_of, open_environments
 from pt2bugs.upgrade.exposure import EXECUTED, Exposure, exposure_of
 
@@ -43,7 +44,8 @@ def run(options: Options) -> int:
         interpreters = select_interpreters(options, environments)
         there = interpreter_of(options.python_exe, options.torch)
         python = interpreters.existing(there) if there is not None else interpreters.of(str(options.torch))
-        exposure = exposure_of(program, python, known, interpreters, say)
+        command = partial(exposure_command, options)
+        exposure = exposure_of(program, python, known, interpreters, say, command)
     render(options, exposure)
     return UNEXPECTED if any(bug.level == "bites" for bug in exposure.bugs) else OK
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 from pt2bugs.commands.console import say
@@ -39,6 +40,19 @@ def select_known(options: ProgramOptions) -> Known:
     """
     histories = load_histories(options.cases, options.results, options.python)
     return Known.load(histories, open_results(options.results).folder)
+
+
+def exposure_command(options: ProgramOptions, release: str) -> str:
+    """Return the command that asks of a release which documented bugs concern the program, with all that it needs.
+
+    Args:
+        options: of the command.
+        release: a public version.
+    """
+    packages = [word for package in options.packages for word in ("--with", package)]
+    listed = ["--requirements", str(options.requirements)] if options.requirements else []
+    arguments = ["--", *options.arguments] if options.arguments else []
+    return shlex.join(["pt2bugs", "exposure", options.script, "--torch", release, *packages, *listed, *arguments])
 
 
 def select_interpreters(options: ProgramOptions, environments: Environments) -> Interpreters:

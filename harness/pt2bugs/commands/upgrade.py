@@ -7,6 +7,7 @@ import json
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from pt2bugs.case.corpus import corpus_roots
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say, warn
 from pt2bugs.commands.options import ProgramOptions, folder, option
-from pt2bugs.commands.program import select_interpreters, select_known, select_program
+from pt2bugs.commands.program import exposure_command, select_interpreters, select_known, select_program
 from pt2bugs.commands.selection import open_environments
 from pt2bugs.engine.client import EngineError
 from pt2bugs.envs.environment import EnvironmentFailure
@@ -152,7 +153,8 @@ def measure(options: Options, program: Program, chosen: Sequence[str | Path], in
         newer = pairs[number + 1][0].release if number + 1 < len(pairs) and pairs[number + 1][2] else ""
         asked = _asked_between(older, side.release, newer)
         if any(asked(isolation) for isolation in known.isolations):
-            side.exposure = exposure_of(program, interpreter, known, interpreters, say, asked)
+            command = partial(exposure_command, options)
+            side.exposure = exposure_of(program, interpreter, known, interpreters, say, command, asked)
     return [side for side, _, _ in pairs]
 
 

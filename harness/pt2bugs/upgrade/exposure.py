@@ -501,6 +501,7 @@ def exposure_of(
     known: Known,
     releases: Releases,
     say: Callable[[str], None],
+    command: Callable[[str], str],
     wanted: Callable[[Isolation], bool] = lambda _: True,
 ) -> Exposure:
     """Return the exposure of a program on one release.
@@ -511,6 +512,7 @@ def exposure_of(
         known: the fixes, and the bugs that have none.
         releases: has those that have the fixes.
         say: told of every step.
+        command: what a user types to ask on another release.
         wanted: which of the fixes are asked about.
 
     Raises:
@@ -531,10 +533,8 @@ def exposure_of(
             if there is not None and same_text(isolation, interpreter.torch, there):
                 asked.append(fix)
             else:
-                command = f"pt2bugs exposure {program.path} --torch {isolation['bad']}"
-                elsewhere.append(
-                    fix.exposed("unknown", f"isolated in torch {isolation['bad']}: `{command}` asks there")
-                )
+                bad = str(isolation["bad"])
+                elsewhere.append(fix.exposed("unknown", f"isolated in torch {bad}: `{command(bad)}` asks there"))
     copies = cache_home() / "isolate"
     try:
         with contextlib.ExitStack() as stack:

@@ -338,11 +338,9 @@ class Move:
                 elif bug.level == "unknown" and bug.units:
                     unknown.setdefault(bug.what, []).append(bug)
             for why, bugs in unknown.items():
-                if len(bugs) == 1:
-                    self.not_known.append(_exposed(bugs[0]))
-                else:
-                    cases = ", ".join(bug.case for bug in bugs)
-                    self.not_known.append(Entry(f"whether {len(bugs)} documented bugs concern it: {why} ({cases})"))
+                concern = f"{len(bugs)} documented bugs concern" if len(bugs) > 1 else f"{bugs[0].case} concerns"
+                cases = f" ({', '.join(bug.case for bug in bugs)})" if len(bugs) > 1 else ""
+                self.not_known.append(Entry(f"whether {concern} it: {why}{cases}"))
 
 
 def _exposed(bug: Exposed, *, is_wrong_result: bool = False) -> Entry:
@@ -435,8 +433,8 @@ def prevented(run: Recorded) -> str:
     if run.seen.outcome is Outcome.ERROR:
         return f"the program could not be run: {run.ending}"
     if stated("not-loaded", run.seen.message):
-        why = "a package of the program is built for another build of torch, and does not load there"
-        return f"{why}: {run.seen.message.splitlines()[0]}; install both from one index"
+        why = "a package of the program is built for another build of torch: install both from one index"
+        return f"{why} ({run.seen.message.splitlines()[0]})"
     return ""
 
 
