@@ -172,7 +172,10 @@ def test_a_half_made_environment_is_not_there(store: Store) -> None:
     assert not environment.path.exists()
 
 
-def test_a_python_that_is_not_there(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("pyenv", ["", "/proc/1/root", "x" * 300])
+def test_a_python_that_is_not_there(store: Store, pyenv: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder of pyenv that cannot be looked at, as that of another user, is none."""
+    monkeypatch.setenv("PYENV_ROOT", pyenv)
     monkeypatch.setenv("UV_PYTHON_DOWNLOADS", "never")
     key = Key("2.9.1", "3.99")
     with pytest.raises(EnvironmentFailure, match=r"3\.99"):

@@ -403,9 +403,13 @@ def _find_uv() -> str:
 
 def _pyenv_versions() -> str:
     """Return all Pythons of pyenv, for its shims: uv tries the first on the path, and a shim of a version that is not
-    switched on fails. Empty, which pyenv reads as unset, where there is no pyenv."""
+    switched on fails. Empty, which pyenv reads as unset, where there is no pyenv that this user may read."""
     root = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
-    return ":".join(sorted(path.name for path in root.glob("versions/3.[1-9][0-9]*")))
+    try:
+        names = os.listdir(root / "versions")
+    except OSError:
+        return ""
+    return ":".join(sorted(name for name in names if re.match(r"3\.[1-9][0-9]", name)))
 
 
 def _uv_message(stderr: str) -> str:
