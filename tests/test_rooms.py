@@ -25,7 +25,7 @@ TRAVELS = (
 only torch is asked for. What a request of kind ``call`` names is one of them."""
 
 BELOW = {
-    "case": {"errors"},
+    "case": {"errors", "files"},
     "engine": {"case", "errors", "files"},
     "results": {"case", "errors", "files"},
     "envs": {"case", "engine", "errors", "files"},

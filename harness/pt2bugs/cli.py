@@ -114,6 +114,12 @@ def _run(argv: list[str]) -> int:
                 raise
             say(f"pt2bugs: this needs {error.name}, which is not installed: {install_command(extra)}")
             return USAGE
+        except OSError as error:
+            # A file that may not be looked at, or a full disk: said by its name, wherever it was met.
+            if not error.filename:
+                raise
+            say(f"pt2bugs: {os.fsdecode(error.filename)}: {error.strerror}")
+            return USAGE
         except KeyboardInterrupt:
             kept = "; what had finished is in the journal, the same command goes on from there"
             say(f"pt2bugs: stopped{kept if argv[0] in MEASURING else ''}")

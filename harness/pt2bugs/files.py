@@ -1,9 +1,10 @@
-"""Files that a reader sees as they were or as they are to be, never half-written."""
+"""Files that a reader sees as they were or as they are to be, never half-written; folders that are read whole."""
 
 from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from pt2bugs.errors import InputError
@@ -15,6 +16,52 @@ class FileError(InputError):
     Cause: a folder that is not there or not writable, a full disk, a folder of that name.
     Remedy: the message names the file; what was there before is untouched.
     """
+
+
+def listed(folder: Path, suffix: str) -> list[Path]:
+    """Return what lies in a folder and has a name that ends so, sorted; nothing where the folder is not there.
+
+    `Path.glob` takes a folder that may not be read for an empty one.
+
+    Args:
+        folder: to look into.
+        suffix: the end of the names.
+
+    Raises:
+        InputError: the folder cannot be read.
+    """
+    try:
+        return sorted(path for path in folder.iterdir() if path.name.endswith(suffix))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise _unreadable(error) from None
+
+
+def walked(folder: Path, suffix: str, *, hidden: bool = False) -> Iterator[Path]:
+    """Yield the files in and below a folder whose names end so, in no order; none where the folder is not there.
+
+    Args:
+        folder: to look into.
+        suffix: the end of the names.
+        hidden: look into hidden folders, and at hidden files, too.
+
+    Raises:
+        InputError: a folder cannot be read.
+    """
+
+    def refuse(error: OSError) -> None:
+        if not isinstance(error, (FileNotFoundError, NotADirectoryError)):
+            raise _unreadable(error)
+
+    for top, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = [name for name in folders if hidden or not name.startswith(".")]
+        kept = (name for name in names if name.endswith(suffix) and (hidden or not name.startswith(".")))
+        yield from (Path(top, name) for name in kept)
+
+
+def _unreadable(error: OSError) -> InputError:
+    return InputError(f"{error.filename}: cannot be read: {error.strerror}")
 
 
 def write_text(path: Path, text: str) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from pt2bugs.case.header import NotRegularError, is_case_text, parse_case, read_regular, why_not_a_case
 from pt2bugs.case.model import Case, CaseError, Problem
 from pt2bugs.errors import InputError
+from pt2bugs.files import walked
 
 Warn = Callable[[str], None]
 
@@ -46,6 +47,8 @@ def corpus_roots(named: Sequence[Path]) -> list[Path]:
 def is_case_file(path: Path, warn: Warn = lambda _: None) -> bool:
     """Return whether a file starts with script metadata that speaks of us.
 
+    One that may not be read counts as a case, so that the corpus is not taken for smaller than it is.
+
     Args:
         path: of the file.
         warn: is told of what only looks like a case: code before the header, UTF-16, a pipe of that name.
@@ -58,8 +61,8 @@ def is_case_file(path: Path, warn: Warn = lambda _: None) -> bool:
         if not path.is_dir():
             warn(f"{path}: left out: it is not a regular file")
         return False
-    except OSError:
-        return False
+    except OSError as error:
+        return isinstance(error, PermissionError)
     if is_case_text(data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").replace("\r\n", "\n")):
         return True
     if why := why_not_a_case(data):
@@ -73,15 +76,15 @@ def find_case_files(roots: Iterable[Path], warn: Warn = lambda _: None) -> Itera
     Args:
         roots: files or folders.
         warn: as of `is_case_file`.
+
+    Raises:
+        InputError: a folder cannot be read.
     """
     for root in roots:
         if not root.is_dir():
             yield root
             continue
-        for path in sorted(root.rglob("*.py")):
-            hidden = any(part.startswith(".") for part in path.relative_to(root).parts)
-            if not hidden and is_case_file(path, warn):
-                yield path
+        yield from (path for path in sorted(walked(root, ".py")) if is_case_file(path, warn))
 
 
 def load_cases(roots: Iterable[Path], warn: Warn = lambda _: None) -> list[Case]:

@@ -119,7 +119,7 @@ def parse_case(path: Path) -> Case:
     try:
         text = decode(read_regular(path))
     except (OSError, UnicodeDecodeError) as error:
-        raise CaseError.of(path, None, f"cannot be read: {error}") from None
+        raise CaseError.of(path, None, f"cannot be read: {getattr(error, 'strerror', '') or error}") from None
     block = find_block(text)
     if block is None:
         opened = opening_line(text)

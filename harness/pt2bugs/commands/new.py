@@ -17,7 +17,7 @@ from pt2bugs.curate.new_case import empty_script, name_of, new_case_text, read_s
 from pt2bugs.curate.placeholders import placeholders_in
 from pt2bugs.envs.extras import installed_torch
 from pt2bugs.errors import InputError
-from pt2bugs.files import write_text
+from pt2bugs.files import walked, write_text
 
 EXAMPLES = (("pt2bugs new 163640 --from script.py", "a case file from a script that shows the bug"),)
 
@@ -79,7 +79,7 @@ def query(options: Options) -> NewCase:
     # A corpus with an unfinished header stops every command: without a component the file waits outside.
     is_ready = component in COMPONENTS and 'title = ""' not in text and 'symptom = ""' not in text
     path = (options.cases / component if is_ready else Path()) / f"{name.id}.py"
-    for known in [path, *options.cases.rglob(f"{name.id}.py")]:
+    for known in [path, *(file for file in walked(options.cases, ".py") if file.name == f"{name.id}.py")]:
         if known.exists():
             raise InputError(f"{known}: is there already; name another id, or edit it")
     return NewCase(name.id, path, text, is_ready, _neighbours(options, text, component, symptom))

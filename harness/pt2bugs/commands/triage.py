@@ -27,6 +27,7 @@ from pt2bugs.commands.selection import interpreter_of, load_corpus, open_environ
 from pt2bugs.engine.client import EngineError
 from pt2bugs.envs.in_use import Environments
 from pt2bugs.errors import InputError, NothingSelected, Pt2bugsError, first_line
+from pt2bugs.files import listed
 from pt2bugs.results.folder import results_folder
 from pt2bugs.run.interpreter import python_of
 from pt2bugs.run.plan import Target
@@ -246,7 +247,7 @@ def triage_folder(options: Options, targets: Mapping[str, Target], environments:
         NothingSelected: the folder has no program.
     """
     source = Path(options.what)
-    paths = sorted(path for path in source.iterdir() if path.suffix in (".py", ".ipynb") and path.is_file())
+    paths = [path for path in listed(source, "") if path.suffix in (".py", ".ipynb") and path.is_file()]
     if not paths:
         raise NothingSelected(f"{source}: has no program (*.py, *.ipynb)")
     target = options.output or Path(f"triage-{source.resolve().name}")

@@ -406,7 +406,7 @@ def _pyenv_versions() -> str:
     switched on fails. Empty, which pyenv reads as unset, where there is no pyenv that this user may read."""
     root = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
     try:
-        names = os.listdir(root / "versions")
+        names = [path.name for path in (root / "versions").iterdir()]
     except OSError:
         return ""
     return ":".join(sorted(name for name in names if re.match(r"3\.[1-9][0-9]", name)))

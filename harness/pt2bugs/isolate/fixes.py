@@ -10,7 +10,7 @@ from typing import Any
 from pt2bugs.case.header import read_regular
 from pt2bugs.case.toml import parse_toml
 from pt2bugs.errors import InputError
-from pt2bugs.files import write_text
+from pt2bugs.files import listed, write_text
 
 SCHEMA = 1
 FOLDER = "fixes"
@@ -41,7 +41,7 @@ def load(results: Path) -> Iterator[dict[str, Any]]:
     Raises:
         FixesError: a file cannot be read.
     """
-    for path in sorted((results / FOLDER).glob("*.json")):
+    for path in listed(results / FOLDER, ".json"):
         yield from _read(path)
 
 

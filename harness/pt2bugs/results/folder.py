@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from pt2bugs.case.corpus import brought
+from pt2bugs.files import listed
 
 if TYPE_CHECKING:
     from pt2bugs.case.model import Case
@@ -97,7 +98,7 @@ class Results:
 
     def backend_folders(self) -> list[str]:
         """Return the names of the folders that backends have here."""
-        return sorted(path.parent.name for path in (self.folder / "backends").glob("*/journal") if path.is_dir())
+        return [path.name for path in listed(self.folder / "backends", "") if (path / "journal").is_dir()]
 
     def journal_folder_of(self, record: Record, case: Case | None) -> Path:
         """Return where a line is kept.

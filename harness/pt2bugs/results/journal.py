@@ -25,7 +25,7 @@ from pt2bugs.case.observation import Observation
 from pt2bugs.case.versions import is_version, public_or_empty
 from pt2bugs.case.vocabulary import Outcome, Verdict
 from pt2bugs.errors import InputError
-from pt2bugs.files import write_bytes
+from pt2bugs.files import listed, write_bytes
 
 if TYPE_CHECKING:
     import msgspec
@@ -223,9 +223,9 @@ def all_journals(results: Path) -> list[Path]:
         results: the folder.
 
     Raises:
-        JournalError: a file cannot be looked at.
+        InputError: a folder, or a file of it, cannot be looked at.
     """
-    folders = [results / "journal", *results.glob("backends/*/journal")]
+    folders = [results / "journal", *(path / "journal" for path in listed(results / "backends", ""))]
     return sorted(file for folder in folders for file in journal_files(folder))
 
 
@@ -363,10 +363,14 @@ def journal_files(folder: Path, warn: Warn = lambda _: None) -> list[Path]:
         warn: takes what is no regular file, which is left out.
 
     Raises:
-        JournalError: a file cannot be looked at.
+        JournalError: the folder, or a file of it, cannot be looked at.
     """
     files = []
-    for path in sorted(folder.glob("*.jsonl")):
+    try:
+        paths = listed(folder, ".jsonl")
+    except InputError as error:
+        raise JournalError(str(error)) from None
+    for path in paths:
         try:
             is_regular = stat.S_ISREG(path.stat().st_mode)
         except OSError as error:

@@ -14,7 +14,7 @@ import msgspec
 from pt2bugs.case.failure import Failure, Level
 from pt2bugs.case.vocabulary import Verdict
 from pt2bugs.errors import InputError, NothingSelected
-from pt2bugs.files import write_bytes
+from pt2bugs.files import walked, write_bytes
 from pt2bugs.results.journal import Record, Warn, all_journals, read_journal
 from pt2bugs.results.line import CellKey, cell_key, is_complete
 
@@ -102,7 +102,7 @@ def _journals(source: Path, output: Path, warn: Warn) -> Iterator[tuple[Path, Pa
     """Return the journal files of a source, without those that are the output's own."""
     if not source.exists():
         raise InputError(f"{source}: there is no such file or folder")
-    journals = sorted(source.rglob("*.jsonl")) if source.is_dir() else [source]
+    journals = sorted(walked(source, ".jsonl", hidden=True)) if source.is_dir() else [source]
     own = {path.resolve() for path in all_journals(output)}
     regular = [path for path in journals if path.is_file() and path.resolve() not in own]
     for path in journals:
