@@ -276,15 +276,20 @@ def table(paths: list[Path], roots: list[Path]) -> None:
     the others.
 
     Args:
-        paths: files that are named ``triage-RELEASE.jsonl``.
+        paths: files that are named ``triage-RELEASE.jsonl``, or ``triage-unseen-RELEASE.jsonl``: cases that were
+            triaged for the first time in that run.
     """
     cases = {case.id: case for case in load_cases(roots, lambda message: print(message, file=sys.stderr))}
-    measured = {torch: rows_of(path, cases, torch) for path in paths if (torch := path.stem.partition("-")[2])}
-    totals = {torch: totals_of(rows) for torch, rows in measured.items()}
+    measured = {
+        name: rows_of(path, cases, name.rpartition("-")[2])
+        for path in paths
+        if (name := path.stem.removeprefix("triage-"))
+    }
+    totals = {name: totals_of(rows) for name, rows in measured.items()}
     heads = ["torch", *next(iter(totals.values()))]
     print(f"| {' | '.join(heads)} |\n|{' --- |' * len(heads)}")
-    for torch, row in totals.items():
-        print(f"| {torch} | {' | '.join(row.values())} |")
+    for name, row in totals.items():
+        print(f"| {name.replace('-', ', ')} | {' | '.join(row.values())} |")
     for number, rows in enumerate(measured.values()):
         print("\n| check | header | first failing rung | class | component named | right |\n|" + " --- |" * 6)
         for row in rows:

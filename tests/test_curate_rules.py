@@ -77,6 +77,13 @@ def test_a_complete_header(tmp_path: Path) -> None:
         ({"bugs": [{"outcome": "raise", "error": "X"}]}, "needs error and match"),
         ({"bugs": [{"outcome": "crash"}]}, "needs signal"),
         ({"bugs": [BUG], "symptom": "crash"}, "symptom 'crash' is shown by no entry: they say wrong"),
+        (
+            {
+                "bugs": [{"outcome": "raise", "error": "torch._inductor.exc.InductorError", "match": "no such size"}],
+                "symptom": "internal-error",
+            },
+            "symptom 'internal-error': InductorError is a 'backend-failure'",
+        ),
     ],
 )
 def test_an_incomplete_header(tmp_path: Path, settings: dict[str, Any], message: str) -> None:

@@ -8,7 +8,7 @@
 # upstream-seen = 2026-11-25
 # title = "The sum of DTensors of three dimensions that require grad loses a symbolic size"
 # component = "dynamic-shapes"
-# symptom = "internal-error"
+# symptom = "backend-failure"
 # devices = ["cpu"]
 # backends = ["aot_eager"]
 # requires-torch = ">=2.3"

@@ -6,7 +6,7 @@
 # issue = "https://github.com/pytorch/pytorch/issues/125287"
 # title = "torch.autograd.backward in a compiled function: cannot backprop through mirrored meta"
 # component = "dynamo"
-# symptom = "internal-error"
+# symptom = "backend-failure"
 # devices = ["cpu"]
 # backends = ["aot_eager"]
 # labels = ["gradient"]

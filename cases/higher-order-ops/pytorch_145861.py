@@ -6,7 +6,7 @@
 # issue = "https://github.com/pytorch/pytorch/issues/145861"
 # title = "The backward of flex_attention on the CPU fails inside its lowering"
 # component = "higher-order-ops"
-# symptom = "internal-error"
+# symptom = "backend-failure"
 # upstream = "closed"
 # upstream-seen = 2026-11-25
 # devices = ["cpu"]

@@ -9,7 +9,7 @@
 # upstream-seen = 2026-11-25
 # title = "The backward of a trained while_loop refuses the expanded gradient of a sum"
 # component = "higher-order-ops"
-# symptom = "internal-error"
+# symptom = "backend-failure"
 # devices = ["cpu", "cuda"]
 # requires-torch = ">=2.5"
 # labels = ["control-flow"]

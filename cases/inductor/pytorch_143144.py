@@ -7,7 +7,7 @@
 # fix = "https://github.com/pytorch/pytorch/pull/143808"
 # title = "A frozen graph from the FX graph cache misses a weight that max-autotune packed"
 # component = "inductor"
-# symptom = "internal-error"
+# symptom = "backend-failure"
 # devices = ["cpu"]
 # requires-torch = ">=2.6"
 # timeout = 180

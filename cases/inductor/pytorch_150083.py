@@ -6,7 +6,7 @@
 # issue = "https://github.com/pytorch/pytorch/issues/150083"
 # title = "to_sparse_csr: Inductor asks a CSR tensor for its strides"
 # component = "inductor"
-# symptom = "internal-error"
+# symptom = "backend-failure"
 # devices = ["cpu"]
 # labels = ["sparse"]
 # demands = []

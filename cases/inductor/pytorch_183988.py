@@ -9,7 +9,7 @@
 # same-fix = "pytorch_188223"
 # title = "Indexing by a whole randperm: the pattern misses its slice"
 # component = "inductor"
-# symptom = "internal-error"
+# symptom = "backend-failure"
 # devices = ["cpu"]
 # demands = ["randomness"]
 #

@@ -6,7 +6,7 @@
 # issue = "https://github.com/pytorch/pytorch/issues/188225"
 # title = "A NaN among constants cannot be compared"
 # component = "inductor"
-# symptom = "internal-error"
+# symptom = "backend-failure"
 # devices = ["cpu"]
 # demands = []
 #

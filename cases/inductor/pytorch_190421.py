@@ -6,7 +6,7 @@
 # issue = "https://github.com/pytorch/pytorch/issues/190421"
 # title = "An infinite constant is converted to an integer while indices are propagated"
 # component = "inductor"
-# symptom = "internal-error"
+# symptom = "backend-failure"
 # devices = ["cpu"]
 # upstream = "closed"
 # upstream-seen = 2026-11-24

@@ -6,7 +6,7 @@
 # issue = "https://github.com/pytorch/pytorch/issues/195589"
 # title = "Attention over five dimensions is fused into a graph with an invalid addmm"
 # component = "inductor"
-# symptom = "internal-error"
+# symptom = "backend-failure"
 # upstream = "open"
 # upstream-seen = 2026-11-25
 # devices = ["cpu"]

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from pt2bugs.case.cells import cells_of
 from pt2bugs.case.expectation import Where, expected_bug
-from pt2bugs.case.failure import documents
+from pt2bugs.case.failure import WRAPPERS, documents
 from pt2bugs.case.header import decode, parse_case, read_regular
 from pt2bugs.case.model import Bug, Case, CaseError, Check, Problem, pinned_release
 from pt2bugs.case.observation import Observation
@@ -90,6 +90,9 @@ def check_header(case: Case) -> Finding:
     outcomes = sorted({str(bug.outcome) for bug in case.bugs})
     if shown is not None and outcomes and str(shown) not in outcomes:
         problems.append(f"symptom {case.symptom!r} is shown by no entry: they say {', '.join(outcomes)}")
+    raised = {(bug.error or "").rpartition(".")[2] for bug in case.bugs if not bug.blocked}
+    if case.symptom == "internal-error" and raised and raised <= WRAPPERS:
+        problems.append(f"symptom 'internal-error': {' or '.join(sorted(raised))} is a 'backend-failure'")
     if case.unmeasured and not case.fix and (named := re.search(r"\bPR\s+(\d+)", case.doc)):
         problems.append(f"the docstring names PR {named[1]}: give its address as fix")
     for bug in case.bugs:

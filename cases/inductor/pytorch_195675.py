@@ -5,7 +5,7 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/195675"
 # title = "clamp ignores a bound that its dtype cannot hold"
-# component = "decomposition"
+# component = "inductor"
 # symptom = "missing-error"
 # devices = ["cpu"]
 # upstream = "open"

@@ -5,7 +5,7 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/193757"
 # title = "binary_cross_entropy takes targets outside of [0, 1]"
-# component = "inductor"
+# component = "decomposition"
 # symptom = "missing-error"
 # upstream = "open"
 # upstream-seen = 2026-11-24
