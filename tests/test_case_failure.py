@@ -100,6 +100,8 @@ def test_what_cannot_say_is_no_failure(outcome: Outcome) -> None:
         ("no <cell>/inductor/5k/c5.cpp, no <env>/lib", "no N, no N"),
         ("Backend compiler `inductor` failed; Backend: aot_eager", "Backend compiler failed; Backend:"),
         ("backend='x' raised:\nKeyError: 1", "KeyError: N"),
+        ("AssertionError: Node view_2 was invalid, but is output", "AssertionError: Node N was invalid, but is output"),
+        ("failed to run FX node with fake tensors", "failed to run FX node with fake tensors"),
         ('said\n\nfrom user code:\n   File "a.py", line 3\n', "said"),
         ('said\n\nSet TORCH_LOGS="+dynamo"', "said"),
     ],

@@ -48,6 +48,7 @@ _VARIES = re.compile(
     r"|<(?:cell|cache|env|python|scratch)>[^\s'\",)]*"
     r"|(?<![\w.>~-])~?(?:/[\w.+-]+){2,}"
     r"|\b(?:arg|primals|tangents|buf|tmp|getitem|placeholder)_?\d+(?:_\d+)*\b"
+    r"|(?<=\b[Nn]ode )\w+(?= (?:was|in) )"  # of a graph: each layer names them anew
     r"|\b[suz]\d+\b"  # symbolic sizes
     r"|(?<![^\W_])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?"  # numbers, but not the 64 of float64
 )
