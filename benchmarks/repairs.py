@@ -2,26 +2,36 @@
 
 python benchmarks/repairs.py                                 every patch on every task
 python benchmarks/repairs.py --task 183771 --patch empty     some of them
+python benchmarks/repairs.py --hidden                        what each hidden check finds in the bad release itself
+
+What it printed is kept in benchmarks/repairs.jsonl, of which docs/make_repairs.py makes tables.
+Options of environments (`--python 3.12`, `--budget 58G`, `--find-links DIR`) are those of `pt2bugs repair`.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import json
 import random
 import re
+import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from pt2bugs.case.corpus import load_cases
+from pt2bugs.commands.options import EnvironmentOptions, size
+from pt2bugs.commands.selection import open_environments
+from pt2bugs.engine.folders import cache_home
 from pt2bugs.isolate.units import PatchError, Unit, Wheels
-from pt2bugs.repair.score import fix_texts
+from pt2bugs.repair.score import Scorer, fix_texts
 from pt2bugs.repair.tasks import Task, tasks_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -232,22 +242,55 @@ def text_of(unit: Unit, bad: Path, good: Path) -> Texts:
 # --- running ---------------------------------------------------------------------------------------------
 
 
-def torch_of(release: str) -> Path:
-    """The torch folder of a release's environment, which is made if it is not there."""
-    done = subprocess.run(
-        [sys.executable, "-m", "pt2bugs", "envs", "create", "--torch", release],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    return next(Path(done.stdout.split()[-1]).glob("lib/python*/site-packages/torch"))
+@dataclass(frozen=True)
+class Bench:
+    """What runs `pt2bugs`: with which results, and with which options of environments."""
+
+    results: Path
+    python: str | None
+    budget: str | None
+    find_links: Sequence[str]
+
+    @property
+    def environments(self) -> EnvironmentOptions:
+        budget = size(self.budget) if self.budget else None
+        return EnvironmentOptions(python=self.python, budget=budget, find_links=self.find_links)
+
+    @property
+    def words(self) -> list[str]:
+        named = [("--python", self.python), ("--budget", self.budget)]
+        named += [("--find-links", folder) for folder in self.find_links]
+        return [word for name, value in named if value for word in (name, value)]
+
+    def torch_of(self, release: str) -> Path:
+        """The torch folder of a release's environment, which is made if it is not there."""
+        done = subprocess.run(
+            [sys.executable, "-m", "pt2bugs", "envs", "create", "--torch", release, *self.words],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        return next(Path(done.stdout.split()[-1]).glob("lib/python*/site-packages/torch"))
+
+    def repair(self, action: str, task: Task, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "pt2bugs", "repair", action, task.id, str(folder)]
+        command += ["--results", str(self.results), *self.words, *words]
+        return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
 
 
-def score(task: Task, folder: Path, texts: Texts, bad: Path, results: Path) -> dict[str, object]:
+def hidden(bench: Bench, task: Task) -> dict[str, object]:
+    """What each hidden check finds in the bad release: nothing would mean that it passes there."""
+    with open_environments(bench.environments) as environments:
+        folder = cache_home() / "repair"
+        scorer = Scorer(task, lambda release: environments.of(release)[0], folder, lambda text: None)
+        with contextlib.closing(scorer):
+            return {"task": task.id, "found": scorer.unpatched()}
+
+
+def score(bench: Bench, task: Task, folder: Path, texts: Texts, bad: Path) -> dict[str, object]:
     """Score these texts in a folder that `start` has made, and put the old ones back."""
     for file, text in texts.items():
         (folder / "torch" / file).write_text(text, encoding="utf-8")
-    began = time.monotonic()
-    command = ["repair", "score", task.id, str(folder), "--json", "--results", str(results)]
-    done = subprocess.run([sys.executable, "-m", "pt2bugs", *command], stdout=subprocess.PIPE, text=True, check=False)
+    began, before = time.monotonic(), processor_s()
+    done = bench.repair("score", task, folder, "--json")
     for file in texts:
         path = folder / "torch" / file
         if (bad / file).exists():
@@ -255,29 +298,43 @@ def score(task: Task, folder: Path, texts: Texts, bad: Path, results: Path) -> d
         else:
             path.unlink()
     answer = json.loads(done.stdout) if done.stdout else {"task": task.id, "verdict": "refused", "reasons": []}
-    return {**answer, "seconds": round(time.monotonic() - began, 1)}
+    spent = {"seconds": time.monotonic() - began, "processor_s": processor_s() - before}
+    return {**answer, **{name: round(value, 1) for name, value in spent.items()}}
+
+
+def processor_s() -> float:
+    """Processor time of all that has ended below this process; what else runs on the machine does not change it."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--task", action="append", default=[], help="number of an issue (default: every task)")
     parser.add_argument("--patch", action="append", default=[], choices=sorted(PATCHES), help="default: all of them")
+    parser.add_argument("--hidden", action="store_true", help="what the hidden checks find in the bad release")
     parser.add_argument("--results", type=Path, default=ROOT / "results")
+    parser.add_argument("--python", help="minor version of the environments (default: the running one)")
+    parser.add_argument("--budget", help="what all environments may take together")
+    parser.add_argument("--find-links", action="append", default=[], help="a folder of wheels")
     options = parser.parse_args()
+    bench = Bench(options.results, options.python, options.budget, options.find_links)
     chosen = [
         task
         for task in tasks_of(options.results, load_cases([ROOT / "cases"]))
         if task.can_be_scored and (not options.task or task.id.rpartition("_")[2] in options.task)
     ]
     for task in chosen:
-        bad, good = torch_of(task.bad), torch_of(task.good)
+        if options.hidden:
+            print(json.dumps(hidden(bench, task)), flush=True)
+            continue
+        bad, good = bench.torch_of(task.bad), bench.torch_of(task.good)
         with tempfile.TemporaryDirectory(dir=bad.parents[5]) as temporary:
             folder = Path(temporary) / "work"
-            command = ["repair", "start", task.id, str(folder), "--results", str(options.results)]
-            subprocess.run([sys.executable, "-m", "pt2bugs", *command], check=True)
+            bench.repair("start", task, folder).check_returncode()
             for name in options.patch or PATCHES:
                 texts = PATCHES[name](task, bad, good)
-                print(json.dumps({"patch": name, **score(task, folder, texts, bad, options.results)}), flush=True)
+                print(json.dumps({"patch": name, **score(bench, task, folder, texts, bad)}), flush=True)
 
 
 if __name__ == "__main__":

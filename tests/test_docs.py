@@ -129,6 +129,12 @@ def test_the_tables_of_speed_are_those_of_the_committed_results() -> None:
     assert text == module.page(text), "python docs/make_speed.py"
 
 
+def test_the_tables_of_repairs_are_those_of_the_committed_lines() -> None:
+    module = maker("make_repairs")
+    text = module.PAGE.read_text(encoding="utf-8")
+    assert text == module.page(text), "python docs/make_repairs.py"
+
+
 def test_the_picture_of_the_readme_is_up_to_date(tmp_path: Path) -> None:
     where = ["--cases", str(ROOT / "cases"), "--results", str(ROOT / "results")]
     assert main(["matrix", "--summary", str(tmp_path / "bugs.svg"), *where]) == 0

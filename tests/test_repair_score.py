@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from fake_torch import write_torch
 from pt2bugs.case.corpus import load_cases
+from pt2bugs.engine.warm_cache import MEMORY
 from pt2bugs.envs.environment import Environment, Key
 from pt2bugs.repair import score as scoring
 from pt2bugs.repair import tasks as tasks_room
@@ -159,6 +160,7 @@ def ask(project: Path, task: Task) -> Iterator[Ask]:
         return scorer.score(Patch(named, {name: (scorer.torch / name).read_text() for name in named}))
 
     score.torch = scorer.torch  # type: ignore[attr-defined]
+    score.scorer = scorer  # type: ignore[attr-defined]
     yield score
     scorer.close()
 
@@ -166,6 +168,15 @@ def ask(project: Path, task: Task) -> Iterator[Ask]:
 def test_the_fix_is_solved(ask: Ask) -> None:
     score = ask(lowering=FIXED)
     assert score.as_dict() == {"task": "pytorch_1", "verdict": "solved", "reasons": []}
+
+
+def test_a_copy_knows_what_the_release_has_found_out(
+    ask: Ask, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / MEMORY).write_text("{}")
+    monkeypatch.setattr(scoring.Processes, "memory", lambda _: tmp_path)
+    ask(config="suppress_errors = True\n")
+    assert list((project / "cache" / "copies").glob(f"*/home/warm/{tmp_path.name}/{MEMORY}"))
 
 
 def test_another_fix_is_solved(ask: Ask) -> None:
@@ -215,6 +226,14 @@ def test_what_breaks_others_is_broke(ask: Ask, project: Path) -> None:
     assert ask(lowering="import nothing\n").verdict == "broke"
 
 
+def test_what_the_hidden_checks_find_without_a_patch(ask: Ask) -> None:
+    assert ask.scorer.unpatched() == {  # type: ignore[attr-defined]
+        "task": ["the program: 'loaded', not 'refused'"],
+        "twin_positive": [],
+        "twin_far": ["the hidden check twin_far: 'loaded', not 'refused'"],
+    }
+
+
 def test_a_task_without_hidden_checks_is_not_scored(task: Task, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tasks_room, "HIDDEN", project)
     with pytest.raises(ScoreError, match="its hidden checks are not written yet"):
@@ -242,4 +261,7 @@ def test_what_counts_as_worse() -> None:
         ({"fallbacks": {"torch.ops.aten.sin.default": 1}}, "Inductor leaves torch.ops.aten.sin.default to eager"),
     ):
         assert list(worse_counts({**good, **change}, good)) == [told]
+    broken = {**good, "breaks": 1}
+    assert list(worse_counts({**good, "frames": 1}, broken)) == []
+    assert list(worse_counts({**good, "frames": 0}, broken)) == ["0 frames are compiled, not 2"]
     assert list(worse_counts({}, good)) == ["what the compiler did cannot be counted"]

@@ -54,7 +54,7 @@ BELOW = {
     "report": {"case", "results", "isolate", "bisect", "run", "backends", "errors", "files"},
     "export": {"case", "results", "bisect", "report", "errors", "files"},
     "dataset": {"case", "results", "isolate", "errors", "files"},
-    "repair": {"case", "engine", "envs", "isolate", "errors", "files"},
+    "repair": {"case", "engine", "envs", "isolate", "run", "errors", "files"},
 }
 """The rooms that each room may import: those below it."""
 

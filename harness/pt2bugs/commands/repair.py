@@ -111,7 +111,8 @@ def plan(options: Options, selected: Selected) -> tuple[Task, Path]:
 
 
 def _histories(options: Options) -> Histories:
-    return load_histories(options.cases, options.results, options.python)
+    # Whatever Python the journal has: what holds in a release holds in it.
+    return load_histories(options.cases, options.results)
 
 
 # --- list ----------------------------------------------------------------------------------------------

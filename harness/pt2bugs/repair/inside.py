@@ -151,7 +151,8 @@ def judge(request: Any) -> dict[str, Any]:
 
 def _difference(actual: Any, expected: Any) -> str:
     if not isinstance(actual, dict) or not isinstance(expected, dict):
-        return "" if actual == expected and type(actual) is type(expected) else f"{actual!r}, not {expected!r}"
+        same = actual == expected and type(actual) is type(expected)
+        return "" if same else f"{_told(actual)}, not {_told(expected)}"
     if actual.keys() != expected.keys() or actual.get("type") != expected.get("type"):
         return f"a {_kind(actual)}, not a {_kind(expected)}"
     if "float" in expected:
@@ -173,6 +174,11 @@ def _difference(actual: Any, expected: Any) -> str:
                 return f"{name} {actual[name]}, not {expected[name]}"
         return _value_difference(actual, expected)
     return "" if actual == expected else f"{actual}, not {expected}"
+
+
+def _told(value: Any) -> str:
+    """Return a value as itself, or by its kind where that is long."""
+    return f"a {_kind(value)}" if isinstance(value, Mapping) else repr(value)
 
 
 def _kind(value: Mapping[str, Any]) -> str:

@@ -34,6 +34,7 @@ from pt2bugs.isolate.trials import Check, PatchedRelease, Release, executed
 from pt2bugs.isolate.units import FilePair, PatchError, SourceFile, Unit, Wheels
 from pt2bugs.repair.patch import Patch
 from pt2bugs.repair.tasks import SMOKE, TASK, UNRELATED, Probe, Task, probes_of
+from pt2bugs.run.measurement import MeasureOptions, Measuring
 
 SOLVED, AROUND, BROKE, NO = "solved", "around", "broke", "no"
 PROBE_S = 300.0
@@ -104,6 +105,19 @@ class Processes:
             )
         )
         self._device = task.isolation["device"]
+
+    def memory(self) -> Path:
+        """Return where this torch keeps what it has learnt about this machine, and about what a compile imports.
+
+        Raises:
+            EngineError: this torch does not import.
+        """
+        self._engine.start()
+        measuring = Measuring(self._engine, MeasureOptions(run_id="", threads=self._engine.settings.threads))
+        with contextlib.closing(self._engine.open()) as worker:
+            for device, backend in self._engine.settings.targets:
+                measuring.provide(device, backend, worker)
+        return Path(self._engine.facts.memory)
 
     def probe(self, probes: Sequence[Probe], backend: str | None = None) -> list[_Report]:
         """Call probes, two at once, and return what each reports.
@@ -207,10 +221,16 @@ class Scorer:
         self._stack.callback(processes.close)
         return processes
 
+    @cached_property
+    def _memory(self) -> Path:
+        return self._wheel.memory()
+
     @contextlib.contextmanager
     def _patched(self, texts: Mapping[str, str]) -> Iterator[Processes]:
         with patched_torch(self.torch, self._cache / "copies", self._bad.key.folder) as copy:
             copy.patch(texts)
+            # Without it each process of the copy would import for itself what the first of the release has found.
+            copy.remember(self._memory)
             with contextlib.closing(Processes(self._bad, self.task, (copy.path,), copy.home)) as processes:
                 yield processes
 
@@ -272,17 +292,34 @@ class Scorer:
 
     def _hidden(self, patched: Processes, score: Score) -> None:
         """Judge the program on its own values and on new ones, and its twins, and compare what was compiled."""
+        for _, reason in self._hidden_findings(patched):
+            score.add(AROUND, reason)
+
+    def _hidden_findings(self, processes: Processes) -> Iterator[tuple[str, str]]:
+        """Yield what the hidden checks find, each with its name."""
         probes = self.task.probes
         right, fixed = self._right(probes), self._fixed(probes)
-        for probe, report, expected, counted in zip(probes, patched.probe(probes), right, fixed, strict=True):
+        for probe, report, expected, counted in zip(probes, processes.probe(probes), right, fixed, strict=True):
             name = "the program" if probe.name == TASK else f"the hidden check {probe.name}"
             for number, difference in enumerate(self._differences(report, expected)):
                 if difference:
                     values = " on new values" if probe.name == TASK and number else ""
-                    score.add(AROUND, f"{name}{values}: {difference}")
+                    yield probe.name, f"{name}{values}: {difference}"
                     break
             for worse in worse_counts(report["counts"], counted["counts"]):
-                score.add(AROUND, f"{name}: {worse}")
+                yield probe.name, f"{name}: {worse}"
+
+    def unpatched(self) -> dict[str, list[str]]:
+        """Return what each hidden check finds in the bad release as it is: one that finds nothing there tells nothing.
+
+        Raises:
+            ScoreError: the hidden checks do not pass with the fix on this machine.
+            EngineError: the environment is broken.
+        """
+        reasons: dict[str, list[str]] = {probe.name: [] for probe in self.task.probes}
+        for name, reason in self._hidden_findings(self._wheel):
+            reasons[name].append(reason)
+        return reasons
 
     def _unrelated(self, patched: Processes, score: Score) -> None:
         """Ask that programs without a part in the task, and operators outside the compiler, are as they were."""
@@ -409,7 +446,9 @@ def worse_counts(actual: Mapping[str, Any], expected: Mapping[str, Any]) -> Iter
     for name, what in _MORE_IS_WORSE.items():
         if actual.get(name, 0) > expected.get(name, 0):
             yield f"{actual[name]} {what}, not {expected[name]}"
-    if actual.get("frames", 0) < expected.get("frames", 0):
+    # A break makes two frames of one; whoever needs fewer breaks has fewer frames.
+    saved = max(0, expected.get("breaks", 0) - actual.get("breaks", 0))
+    if actual.get("frames", 0) + saved < expected.get("frames", 0):
         yield f"{actual['frames']} frames are compiled, not {expected['frames']}"
     for name, what in _NONE_IS_WORSE.items():
         if expected.get(name, 0) and not actual.get(name, 0):
