@@ -28,8 +28,9 @@ Scores = Mapping[tuple[str, str], Mapping[str, Any]]
 def page(text: str) -> str:
     """The page with the tables of the committed lines."""
     lines = [json.loads(line) for line in LINES.read_text(encoding="utf-8").splitlines()]
-    scores = {(line["task"], line["patch"]): line for line in lines}
     tasks = [task for task in tasks_of(ROOT / "results", load_corpus([ROOT / "cases"])) if task.can_be_scored]
+    known = {task.id for task in tasks}
+    scores = {(line["task"], line["patch"]): line for line in lines if line["task"] in known}
     parts = {"verdicts": lambda: verdicts(tasks, scores), "patches": lambda: patches(scores)}
     return _PART.sub(lambda part: f"{part[1]}\n{parts[part[2]]()}\n\n{part[3]}", text)
 
