@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/190000"
+# upstream = "closed"
+# upstream-seen = 2026-11-25
 # title = "An AOTInductor package with an embedding on the CPU crashes"
 # component = "aot-inductor"
 # symptom = "crash"

@@ -4,6 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/92941"
+# upstream = "closed"
+# upstream-seen = 2026-11-25
+# # The thread was closed by a change for DDPOptimizer alone, pull request 92986.
 # title = "A backend that re-traces AOTAutograd's backward graph fails on a `where` against a scalar"
 # component = "aotautograd"
 # symptom = "backend-failure"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/107599"
+# upstream = "closed"
+# upstream-seen = 2026-11-25
 # title = "The graphs that aot_module gives to a compiler have no stack traces"
 # component = "aotautograd"
 # symptom = "wrong-result"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/119348"
+# upstream = "open"
+# upstream-seen = 2026-11-25
 # title = "A user's Triton kernel in a backward pass is said to change the gradient"
 # component = "aotautograd"
 # symptom = "internal-error"

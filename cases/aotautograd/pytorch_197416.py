@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/197416"
+# upstream = "open"
+# upstream-seen = 2026-11-25
 # title = "The write-back of an input that a side stream changed is not covered by the join"
 # component = "aotautograd"
 # symptom = "wrong-result"

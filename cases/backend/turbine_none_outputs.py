@@ -7,6 +7,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/97524"
+# upstream = "closed"
+# upstream-seen = 2026-11-25
 # title = "turbine_cpu cannot train a layer whose input needs no gradient: None is a graph output"
 # component = "backend"
 # symptom = "backend-failure"

@@ -15,6 +15,9 @@
 # demands = ["training"]
 # extra = "turbine"
 # same-fix = "fx_importer_where_scalar"
+# upstream = "closed"
+# upstream-seen = 2026-11-25
+# # The thread was closed by a change for DDPOptimizer alone, pull request 92986.
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.4"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/185885"
+# upstream = "open"
+# upstream-seen = 2026-11-25
 # title = "index_add takes a negative index for one from the end"
 # component = "decomposition"
 # symptom = "missing-error"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/158058"
+# upstream = "open"
+# upstream-seen = 2026-11-25
 # title = "arange between the two elements of a tensor: an unbacked symbol stays pending"
 # component = "dynamic-shapes"
 # symptom = "internal-error"

@@ -4,6 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/115750"
+# upstream = "open"
+# upstream-seen = 2026-11-25
+# # The thread was closed as a duplicate of 117265 once; both are open.
 # title = "A full backward hook registered after the first compiled call is ignored"
 # component = "dynamo"
 # symptom = "wrong-result"

@@ -4,6 +4,10 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/144830"
+# upstream = "closed"
+# upstream-seen = 2026-11-25
+# # The thread was closed by pull request 144956, which ended the internal error and left the result wrong.
+# reported-on = "2.5.1"
 # title = "format(int, spec) is taken for str.format in compiled code"
 # component = "dynamo"
 # symptom = "wrong-result"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/149895"
+# upstream = "open"
+# upstream-seen = 2026-11-25
 # title = "A class with __getattribute__ cannot be made in a compiled function"
 # component = "dynamo"
 # symptom = "graph-break"

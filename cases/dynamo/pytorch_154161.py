@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/154161"
+# upstream = "open"
+# upstream-seen = 2026-11-25
 # title = "Compiled autograd cannot accumulate a second sparse gradient"
 # component = "dynamo"
 # symptom = "internal-error"

@@ -4,6 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/194323"
+# upstream = "open"
+# upstream-seen = 2026-11-25
+# reported-on = "2.13.0"
 # title = "A tensor subclass with __getattr__ that is made in the compiled function"
 # component = "dynamo"
 # symptom = "internal-error"

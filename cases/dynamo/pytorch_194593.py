@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/194593"
+# upstream = "open"
+# upstream-seen = 2026-11-25
 # title = "kl_divergence of two Binomials breaks the graph"
 # component = "dynamo"
 # symptom = "graph-break"

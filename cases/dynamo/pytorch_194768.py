@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/194768"
+# upstream = "open"
+# upstream-seen = 2026-11-25
 # title = "nn.init.trunc_normal_ has a branch on data since 2.13"
 # component = "dynamo"
 # symptom = "graph-break"

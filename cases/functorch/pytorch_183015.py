@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/183015"
 # same-fix = "pytorch_151196"
+# upstream = "open"
+# upstream-seen = 2026-11-25
 # title = "vmap of a hessian does not compile"
 # component = "functorch"
 # symptom = "internal-error"

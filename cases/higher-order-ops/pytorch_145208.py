@@ -4,6 +4,10 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/145208"
+# fix = "https://github.com/pytorch/pytorch/pull/188869"
+# upstream = "open"
+# upstream-seen = 2026-11-25
+# # The thread names pull request 188869 as the fix, and is open all the same.
 # title = "Compiled flex_attention with a learned scale that has no dimensions"
 # component = "higher-order-ops"
 # symptom = "backend-failure"

@@ -4,6 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/105212"
+# fix = "https://github.com/pytorch/pytorch/pull/105315"
+# upstream = "closed"
+# upstream-seen = 2026-11-25
 # title = "max-autotune of a batched product of a tensor with itself"
 # component = "inductor"
 # symptom = "backend-failure"

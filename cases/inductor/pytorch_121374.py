@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/121374"
+# upstream = "closed"
+# upstream-seen = 2026-11-25
 # title = "The sum of a CPU tensor is read by a Triton kernel"
 # component = "inductor"
 # symptom = "backend-failure"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/130243"
+# upstream = "closed"
+# upstream-seen = 2026-11-25
 # title = "A user's Triton kernel gets an intermediate tensor with other strides"
 # component = "inductor"
 # symptom = "wrong-result"

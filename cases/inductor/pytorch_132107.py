@@ -4,6 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/132107"
+# fix = "https://github.com/pytorch/pytorch/pull/132293"
+# upstream = "closed"
+# upstream-seen = 2026-11-25
 # title = "cumsum of infinities is NaN after a recompilation with dynamic sizes"
 # component = "inductor"
 # symptom = "wrong-result"

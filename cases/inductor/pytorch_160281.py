@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/160281"
+# upstream = "open"
+# upstream-seen = 2026-11-25
 # title = "The output of one CUDA-graph function cannot be the input of another"
 # component = "inductor"
 # symptom = "internal-error"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/167313"
+# upstream = "open"
+# upstream-seen = 2026-11-25
 # title = "addmm in front of a pointwise operation loses alpha and beta"
 # component = "inductor"
 # symptom = "wrong-result"

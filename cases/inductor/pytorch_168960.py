@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/168960"
+# upstream = "closed"
+# upstream-seen = 2026-11-25
 # title = "A random uint32 number of no dimension raises a CUDA error"
 # component = "inductor"
 # symptom = "internal-error"

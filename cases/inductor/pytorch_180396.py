@@ -4,6 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/180396"
+# fix = "https://github.com/pytorch/pytorch/pull/180497"
+# upstream = "closed"
+# upstream-seen = 2026-11-25
 # title = "Events between streams cannot be captured under CUDA graphs"
 # component = "inductor"
 # symptom = "internal-error"

@@ -4,8 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/183250"
+# fix = "https://github.com/pytorch/pytorch/pull/183653"
 # upstream = "closed"
-# upstream-seen = 2026-11-24
+# upstream-seen = 2026-11-25
 # title = "The backward of a long cumprod does not compile"
 # component = "inductor"
 # symptom = "backend-failure"

@@ -4,6 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/183325"
+# fix = "https://github.com/pytorch/pytorch/pull/183438"
+# upstream = "closed"
+# upstream-seen = 2026-11-25
 # title = "Tensor descriptors for large matrices access illegal memory"
 # component = "inductor"
 # symptom = "crash"

@@ -4,6 +4,10 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/185696"
+# upstream = "open"
+# upstream-seen = 2026-11-25
+# # Pull request 194878, which is open, is for this issue.
+# reported-on = "2.13.0.dev20260521"
 # title = "atan2 of a float16 zero and its negation loses the sign of zero"
 # component = "inductor"
 # symptom = "wrong-result"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/191330"
+# upstream = "open"
+# upstream-seen = 2026-11-25
 # title = "A complex tensor constant has no Triton type"
 # component = "inductor"
 # symptom = "backend-failure"

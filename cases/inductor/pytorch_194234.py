@@ -5,7 +5,7 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/194234"
 # upstream = "open"
-# upstream-seen = 2026-11-24
+# upstream-seen = 2026-11-25
 # title = "Generated code for a side stream names a stream it never defined"
 # component = "inductor"
 # symptom = "internal-error"

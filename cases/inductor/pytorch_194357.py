@@ -4,6 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/194357"
+# upstream = "closed"
+# upstream-seen = 2026-11-25
+# reported-on = "2.13.0"
 # title = "Cauchy.icdf(0) of a half tensor has the other sign"
 # component = "inductor"
 # symptom = "wrong-result"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/196969"
+# upstream = "open"
+# upstream-seen = 2026-11-25
 # title = "A copy from the CPU to CUDA becomes a kernel with a host pointer"
 # component = "inductor"
 # symptom = "backend-failure"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/197431"
+# upstream = "open"
+# upstream-seen = 2026-11-25
 # title = "as_strided of a slice of a computed tensor counts from the slice"
 # component = "inductor"
 # symptom = "wrong-result"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/198333"
+# upstream = "open"
+# upstream-seen = 2026-11-25
 # title = "Dropout masks repeat in groups of four channels, and differ in the backward pass"
 # component = "inductor"
 # symptom = "wrong-result"
