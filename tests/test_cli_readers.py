@@ -100,3 +100,30 @@ def test_a_reader_of_any_encoding(tmp_path: Path, encoding: str) -> None:
     (case,) = json.loads(done.stdout)
     assert case["title"] == "A \u2014 title"
     assert case["path"] == str(path)
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", "2>/dev/full"])
+def test_a_stream_that_is_closed_changes_no_exit_code(folder: Path, closed: str) -> None:
+    """Nor does it lend its descriptor: what is printed would go to the next file that is opened."""
+    for arguments, code in (("compare 2.10.0 2.9.1 --offline", 1), ("compare 2.9.1 2.10.0 --offline", 0), ("-h", 0)):
+        command = f"{sys.executable} -m pt2bugs {arguments} {closed}"
+        done = subprocess.run(
+            ["sh", "-c", command], cwd=folder, env=environ(""), stdin=subprocess.DEVNULL, capture_output=True,
+            text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == code, done.stderr
+        assert "Traceback" not in done.stderr
+        assert bool(done.stdout) is (" >&-" not in f" {closed}")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
+@pytest.mark.parametrize("arguments", ["compare 2.9.1 2.10.0 --offline", "compare 2.10.0 2.9.1 --offline", "--help"])
+def test_an_answer_that_cannot_be_written_is_none(folder: Path, arguments: str, unbuffered: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "pt2bugs", *arguments.split()],
+            cwd=folder, env=environ(unbuffered), stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.endswith("pt2bugs: the output cannot be written: No space left on device\n")
+    assert "Traceback" not in done.stderr

@@ -16,7 +16,6 @@ import os
 import re
 import shutil
 import signal
-import stat
 import sys
 import textwrap
 import threading
@@ -92,7 +91,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: its words; None for those of the process.
     """
     argv = sys.argv[1:] if argv is None else list(argv)
-    with _readers_may_leave():
+    _open_what_is_closed()
+    with _guarded_outputs():
         return _run(argv)
 
 
@@ -134,49 +134,85 @@ def _is_paged(argv: Sequence[str]) -> bool:
 
 
 class _Output(io.FileIO):
-    """An output whose reader may leave early, as `head` does: from then on what is written goes nowhere."""
+    """An output whose reader may leave early, as `head` does, or whose disk may be full: the rest goes nowhere."""
+
+    def __init__(self, descriptor: int, failures: list[OSError]) -> None:
+        super().__init__(descriptor, "w", closefd=False)
+        self._failures = failures
 
     def write(self, data: Any) -> int:
-        """Write, or drop the text once the reader has gone.
+        """Write, or drop the text where it can no longer be written, which is a failure unless the reader has gone.
 
         Args:
             data: the bytes.
         """
         try:
             return super().write(data) or 0
-        except BrokenPipeError:
+        except OSError as error:
+            if not isinstance(error, BrokenPipeError):
+                self._failures.append(error)
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self.fileno())
             os.close(nowhere)
             return len(data)
 
 
+def _open_what_is_closed() -> None:
+    """Open what of the three standard streams is closed, so that no journal and no child gets its descriptor."""
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            # The lowest descriptor that is free: those below are open by now.
+            os.open(os.devnull, os.O_RDWR)
+            if getattr(sys, name) is None:
+                setattr(sys, name, os.fdopen(descriptor, "w" if descriptor else "r", encoding="utf-8", closefd=False))
+
+
 @contextlib.contextmanager
-def _readers_may_leave() -> Iterator[None]:
-    """Let a command run to its end, with its exit code, also when its reader leaves, or has no UTF-8."""
-    with contextlib.ExitStack() as stack:
-        for stream, redirect in (
-            (sys.stdout, contextlib.redirect_stdout),
-            (sys.stderr, contextlib.redirect_stderr),
-        ):
-            if isinstance(stream, io.TextIOWrapper):
-                stream.reconfigure(errors="backslashreplace")
-            try:
-                mode = os.fstat(stream.fileno()).st_mode
-            except (AttributeError, OSError, ValueError):
-                continue  # a stand-in without a descriptor, or none at all
-            if (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)) and isinstance(stream, io.TextIOWrapper):
-                stream.flush()
-                output = io.TextIOWrapper(
-                    io.BufferedWriter(_Output(stream.fileno(), "w", closefd=False)),
-                    stream.encoding,
-                    stream.errors,
-                    line_buffering=bool(stream.line_buffering),
-                    write_through=stream.write_through,
-                )
-                stack.callback(output.flush)
-                stack.enter_context(redirect(output))
-        yield
+def _guarded_outputs() -> Iterator[None]:
+    """Let a command run to its end also when its reader leaves, has no UTF-8, or its output cannot be written.
+
+    Raises:
+        SystemExit: the answer could not be written, so that the exit code must not be that of the answer. Messages
+            that cannot be written change no answer.
+    """
+    failures: list[OSError] = []
+    try:
+        with contextlib.ExitStack() as stack:
+            for stream, redirect, failed in (
+                (sys.stdout, contextlib.redirect_stdout, failures),
+                (sys.stderr, contextlib.redirect_stderr, []),
+            ):
+                if output := _guarded(stream, failed):
+                    stack.callback(output.flush)
+                    stack.enter_context(redirect(output))
+            yield
+    except SystemExit:
+        if not failures:
+            raise
+    if failures:
+        say(f"pt2bugs: the output cannot be written: {failures[0].strerror}")
+        raise SystemExit(USAGE)
+
+
+def _guarded(stream: Any, failures: list[OSError]) -> io.TextIOWrapper | None:
+    """Return a stream to write to in place of another; None if that is a stand-in without a descriptor."""
+    if not isinstance(stream, io.TextIOWrapper):
+        return None
+    stream.reconfigure(errors="backslashreplace")
+    try:
+        descriptor = stream.fileno()
+    except (OSError, ValueError):
+        return None
+    stream.flush()
+    return io.TextIOWrapper(
+        io.BufferedWriter(_Output(descriptor, failures)),
+        stream.encoding,
+        stream.errors,
+        line_buffering=bool(stream.line_buffering),
+        write_through=stream.write_through,
+    )
 
 
 _EXTRAS = {
