@@ -142,6 +142,12 @@ def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
     assert parse_case(path).hash == parse_case(write(tmp_path, GOOD, "b.py")).hash
 
 
+def test_a_header_of_ten_megabytes(tmp_path: Path) -> None:
+    text = GOOD.replace("# [tool.pt2bugs]\n", "# [tool.pt2bugs]\n" + "# #\n" * 2_500_000, 1)
+    with pytest.raises(CaseError, match="is larger than 1 MiB"):
+        parse_case(write(tmp_path, text))
+
+
 def test_windows_line_ends_change_nothing(tmp_path: Path) -> None:
     path = write(tmp_path, GOOD.replace("\n", "\r\n"))
     assert is_case_file(path)

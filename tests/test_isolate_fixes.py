@@ -55,6 +55,15 @@ def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path, text: str) -> No
         fixes.of_case(tmp_path, "a")
 
 
+@pytest.mark.parametrize("units", [5, {"a": 1}, ["x"], [[]], [None], [{"file": "a.py"}], "\ud800"], ids=str)
+def test_units_that_are_none(tmp_path: Path, units: Any) -> None:
+    """As `match`, `report` and `bisect` name the functions of an isolation, and met them with a traceback."""
+    (tmp_path / "fixes").mkdir()
+    (tmp_path / "fixes" / "a.json").write_text(json.dumps({"schema": 1, "isolations": [isolation(units=units)]}))
+    with pytest.raises(fixes.FixesError, match=r"a\.json: is no isolation"):
+        list(fixes.load(tmp_path))
+
+
 def test_a_sentence_names_what_has_evidence() -> None:
     assert fixes.sentence(isolation()) == "by a change of _decomp/decompositions.py: embedding (proved)"
     assert fixes.sentence(isolation(evidence="swap")) == ""

@@ -107,6 +107,10 @@ _BUG_KEYS: dict[str, Types] = {
 _HASHED_SETTINGS = ("timeout", "memory", "requires-torch", "isolation", "env", "compiles", "extra")
 
 
+MAX_BYTES = 1 << 20
+"""Bytes of a case file. A header of two million lines took a minute to read."""
+
+
 def parse_case(path: Path) -> Case:
     """Return the case of a file.
 
@@ -117,7 +121,10 @@ def parse_case(path: Path) -> Case:
         CaseError: the file cannot be read, or breaks the contract.
     """
     try:
-        text = decode(read_regular(path))
+        data = read_regular(path)
+        if len(data) > MAX_BYTES:
+            raise CaseError.of(path, None, f"is larger than {MAX_BYTES >> 20} MiB: a case is one small program")
+        text = decode(data)
     except (OSError, UnicodeDecodeError) as error:
         raise CaseError.of(path, None, f"cannot be read: {getattr(error, 'strerror', '') or error}") from None
     block = find_block(text)

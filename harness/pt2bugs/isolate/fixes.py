@@ -78,14 +78,39 @@ def _read(path: Path) -> list[dict[str, Any]]:
     isolations = data.get("isolations") if isinstance(data, dict) else None
     if isolations is None or data.get("schema") != SCHEMA or not isinstance(isolations, list):
         raise FixesError(f"{path}: is no file of isolations of schema {SCHEMA}")
-    for isolation in isolations:
-        if not isinstance(isolation, dict) or not all(
-            isinstance(isolation.get(key), str) for key in (*_QUESTION, "evidence")
-        ):
-            raise FixesError(f"{path}: an isolation lacks one of {', '.join(_QUESTION)}, evidence")
-        if isolation["evidence"] not in EVIDENCE:
-            raise FixesError(f"{path}: unknown evidence {isolation['evidence']!r}")
+    if problem := _problem(isolations):
+        raise FixesError(f"{path}: {problem}")
     return isolations
+
+
+def _problem(isolations: list[Any]) -> str:
+    """Return why a file has no isolations that can be worked with; empty if it has."""
+    # Here, as most commands that could need it find no file.
+    import msgspec
+
+    unit = {"file": str, "qualname": str, "kind": str}
+    parts = msgspec.defstruct("Unit", [*unit.items(), ("hunks", list[int] | None, None)])
+    schema = msgspec.defstruct(
+        "Isolation",
+        [
+            *((key, str) for key in (*_QUESTION, "evidence")),
+            ("units", list[parts]),  # type: ignore[valid-type]
+            ("alternatives", list[list[parts]], []),  # type: ignore[valid-type]
+            *((key, str | None, None) for key in ("label", "reason", "patch_sha256", "pull_request")),
+            *((key, float, 0.0) for key in ("trials", "seconds")),
+            *(
+                (key, list[int | None], [])
+                for key in ("graphs", "breaks", "red_to_green", "stayed_green", "candidates")
+            ),
+            *((key, list[str], []) for key in ("builds", "unrelated")),
+        ],
+    )
+    try:
+        msgspec.convert(isolations, list[schema])  # type: ignore[valid-type]
+    except (msgspec.ValidationError, UnicodeEncodeError, RecursionError) as error:
+        return f"is no isolation: {error}"
+    unknown = [isolation["evidence"] for isolation in isolations if isolation["evidence"] not in EVIDENCE]
+    return f"unknown evidence {unknown[0]!r}" if unknown else ""
 
 
 def threads(results: Path) -> dict[str, frozenset[str]]:
