@@ -4,57 +4,46 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/172428"
-# title = "vjp of a custom operator with a registered backward does not use its fake kernel"
+# title = "A fake kernel that calls vjp fails in the compiler"
 # component = "custom-op"
 # symptom = "internal-error"
+# upstream = "open"
+# upstream-seen = 2026-11-25
 # devices = ["cpu"]
-# backends = ["aot_eager"]
+# backends = ["eager"]
 # requires-torch = ">=2.4"
-# labels = ["custom-op"]
+# labels = ["custom-op", "functorch"]
 # demands = ["custom-op"]
 #
 # [[tool.pt2bugs.bug]]
-# torch = "<2.14"
 # outcome = "raise"
 # error = "torch._dynamo.exc.TorchRuntimeError"
-# match = 'call_function pt2bugs_172428\.twice'
-#
-# [[tool.pt2bugs.bug]]
-# torch = ">=2.14"
-# outcome = "raise"
-# error = "RuntimeError"
-# match = 'In order to use an autograd\.Function with functorch transforms'
+# match = 'Found in aten\.matmul\.default\(FakeTensor\(\.\.\., size=\(2, 3\)\), GradTrackingTensor'
 # ///
-"""Under torch.func.vjp the tensors are wrapped, and the call of the operator in the trace reaches its real kernel, or an
-autograd.Function that the transform refuses. Correct: the pullback doubles, as in eager.
+"""The fake kernel of a custom operator differentiates with torch.func.vjp. Under the compiler the wrapped fake tensor
+counts as a real one beside the other, and their product is refused. Correct: the product, as in eager.
 Source: pytorch issue 172428.
 """
 
 import torch
 
 
-@torch.library.custom_op("pt2bugs_172428::twice", mutates_args=())
-def twice(x: torch.Tensor) -> torch.Tensor:
-    return torch.from_numpy(x.numpy(force=True) * 2)
+@torch.library.custom_op("pt2bugs_172428::product", mutates_args=())
+def product(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    return x @ weight
 
 
-@twice.register_fake
-def _(x: torch.Tensor) -> torch.Tensor:
-    return torch.empty_like(x)
+@product.register_fake
+def _(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    output, _ = torch.func.vjp(lambda w: x @ w, weight)
+    return output
 
 
-twice.register_autograd(lambda ctx, grad: grad * 2)
-
-
-def pulled_back(x: torch.Tensor) -> torch.Tensor:
-    out, pullback = torch.func.vjp(twice, x)
-    return pullback(torch.ones_like(out))[0]
-
-
-def test_pullback(backend: str) -> None:
-    values = torch.compile(pulled_back, backend=backend)(torch.ones(3)).tolist()
-    assert values == [2.0] * 3, f"the gradient of 2 * x is {values}"
+def test_product(backend: str) -> None:
+    compiled = torch.compile(lambda x, weight: product(x, weight) + 1, backend=backend)
+    values = compiled(torch.ones(2, 3), torch.full((3, 4), 2.0)).tolist()
+    assert values == [[7.0] * 4] * 2, f"the product of ones and twos, and 1, is {values}"
 
 
 if __name__ == "__main__":
-    test_pullback("aot_eager")
+    test_product("eager")
