@@ -4,22 +4,25 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/118799"
-# title = "A subclass made in the graph and returned as a view is replayed with a value that is not known"
+# upstream = "closed"
+# upstream-seen = 2026-11-25
+# title = "A view of a subclass that the graph makes is returned with a fake tensor inside"
 # component = "aotautograd"
-# symptom = "internal-error"
+# symptom = "wrong-result"
 # devices = ["cpu"]
 # backends = ["aot_eager"]
-# requires-torch = ">=2.1"
+# requires-torch = ">=2.2"
 # demands = ["subclass", "aliasing"]
 #
 # [[tool.pt2bugs.bug]]
 # torch = "<2.3"
-# outcome = "raise"
-# error = "torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode"
-# match = 'you.re trying to get a value out of symbolic int/float whose value is data-dependent'
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "the subclass returned holds a FakeTensor"
 # ///
-"""The output is a view of a subclass that the graph makes. AOTAutograd looks for the base of the view while it collects what
-the outputs alias, and runs the subclass with sizes that have no value. Correct: the view, with the values of the input.
+"""AOTAutograd takes tensor subclasses apart only if it knows that there are some among inputs and outputs of the graph. Of
+this output it did not know, and what the fake subclass held became a constant of the graph. Correct: a subclass of real
+tensors, with the values of the input.
 Source: pytorch issue 118799; a regression test of PyTorch's names it.
 """
 
@@ -38,6 +41,7 @@ def flat(x: torch.Tensor) -> torch.Tensor:
 
 def test_view_of_a_subclass(backend: str) -> None:
     out = torch.compile(flat, backend=backend)(torch.ones(2))
+    assert type(out.a) is torch.Tensor, f"the subclass returned holds a {type(out.a).__name__}"
     assert out.a.tolist() == [1.0, 1.0], f"the values are {out.a.tolist()}"
 
 

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/114777"
+# upstream = "closed"
+# upstream-seen = 2026-11-25
 # title = "A member of an enum as an argument of an autograd.Function is not traced"
 # component = "dynamo"
 # symptom = "graph-break"

@@ -9,6 +9,7 @@
 # symptom = "internal-error"
 # upstream = "open"
 # upstream-seen = 2026-11-25
+# reported-on = "2.4.0.dev20240417"
 # devices = ["cpu"]
 # backends = ["aot_eager"]
 # timeout = 60
