@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["torch==2.13.0", "numpy", "setuptools"]
+# dependencies = ["torch==2.15.0", "numpy", "setuptools"]
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/pull/194658"
