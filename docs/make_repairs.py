@@ -41,13 +41,11 @@ def verdicts(tasks: Sequence[Task], scores: Scores) -> str:
     for task in tasks:
         told = [scores.get((task.id, name), {}) for name in ON_EVERY_TASK]
         about = (task.id, task.bad, task.backend, task.case.symptom, str(task.twins))
-        spent = (str(told[0].get(name, "")) for name in ("seconds", "processor_s"))
-        lines.append((*about, *(str(score.get("verdict", "")) for score in told), *spent))
-    head = ("task", "torch", "backend", "symptom", "hidden checks", *ON_EVERY_TASK, "s", "processor s")
-    total = f"{len(tasks)} tasks; the fix was scored on {sum(bool(line[-2]) for line in lines)}"
-    for column, what in ((-2, "seconds"), (-1, "seconds of processor time")):
-        if measured := [float(line[column]) for line in lines if line[column]]:
-            total += f", in {statistics.median(measured):.0f} {what} in the median of {len(measured)}"
+        lines.append((*about, *(str(score.get("verdict", "")) for score in told), str(told[0].get("seconds", ""))))
+    head = ("task", "torch", "backend", "symptom", "hidden checks", *ON_EVERY_TASK, "s")
+    seconds = [float(line[-1]) for line in lines if line[-1]]
+    median = f", in {statistics.median(seconds):.0f} seconds in the median" if seconds else ""
+    total = f"{len(tasks)} tasks; the fix was scored on {len(seconds)}{median}"
     return f"{table(head, lines)}\n\n{total}."
 
 
