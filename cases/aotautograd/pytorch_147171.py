@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/147171"
+# upstream = "closed"
+# upstream-seen = 2026-11-25
 # title = "A random tensor that nothing reads is not drawn, and shifts the numbers after it"
 # component = "aotautograd"
 # symptom = "wrong-result"

@@ -4,6 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/150472"
+# fix = "https://github.com/pytorch/pytorch/pull/155447"
+# upstream = "closed"
+# upstream-seen = 2026-11-25
 # title = "A custom operator that returns a tuple of one tensor does not compile"
 # component = "custom-op"
 # symptom = "internal-error"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/138698"
+# upstream = "closed"
+# upstream-seen = 2026-11-25
 # title = "_foreach_pow with keyword arguments fails in the trace"
 # component = "decomposition"
 # symptom = "internal-error"

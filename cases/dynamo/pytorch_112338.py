@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/112338"
+# upstream = "closed"
+# upstream-seen = 2026-11-25
 # title = "Membership in a set of enum members is not traced"
 # component = "dynamo"
 # symptom = "graph-break"

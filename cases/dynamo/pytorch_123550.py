@@ -4,6 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/123550"
+# upstream = "open"
+# upstream-seen = 2026-11-25
+# reported-on = "2.2.2"
 # title = "An IntEnum member as an index beside a slice makes an invalid graph"
 # component = "dynamo"
 # symptom = "internal-error"

@@ -4,6 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/123974"
+# fix = "https://github.com/pytorch/pytorch/pull/124210"
+# upstream = "closed"
+# upstream-seen = 2026-11-25
 # title = "list.reverse is not traced"
 # component = "dynamo"
 # symptom = "graph-break"

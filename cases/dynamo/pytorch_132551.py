@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/132551"
+# upstream = "closed"
+# upstream-seen = 2026-11-25
 # title = "A missing attribute of an object raises no AttributeError in the trace"
 # component = "dynamo"
 # symptom = "graph-break"

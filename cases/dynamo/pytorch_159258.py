@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/159258"
+# fix = "https://github.com/pytorch/pytorch/pull/161508"
 # title = "An attribute read through weakref.proxy fails in Dynamo"
 # component = "dynamo"
 # symptom = "internal-error"

@@ -5,6 +5,8 @@
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/162313"
 # same-fix = "pytorch_166176"
+# upstream = "open"
+# upstream-seen = 2026-11-25
 # title = "A break under no_grad in either branch after a break: KeyError in the resumed function"
 # component = "dynamo"
 # symptom = "internal-error"

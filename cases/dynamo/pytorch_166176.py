@@ -4,6 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/166176"
+# fix = "https://github.com/pytorch/pytorch/pull/166040"
+# upstream = "open"
+# upstream-seen = 2026-11-25
 # title = "A break under two nested no_grad after a break: KeyError in the resumed function"
 # component = "dynamo"
 # symptom = "internal-error"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/159787"
+# upstream = "open"
+# upstream-seen = 2026-11-25
 # title = "Strict export leaves fake tensors in a list that forward appends to"
 # component = "export"
 # symptom = "wrong-result"

@@ -4,6 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/127310"
+# upstream = "closed"
+# upstream-seen = 2026-11-25
+# # The thread names no change: a later build was right, and pull request 127731 added a test.
 # title = "A right shift of a negative random integer is a logical one"
 # component = "inductor"
 # symptom = "wrong-result"

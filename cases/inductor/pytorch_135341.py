@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/135341"
+# upstream = "closed"
+# upstream-seen = 2026-11-25
 # title = "signbit of a bfloat16 tensor does not compile on the CPU"
 # component = "inductor"
 # symptom = "backend-failure"

@@ -4,6 +4,11 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/143566"
+# fix = "https://github.com/pytorch/pytorch/pull/143635"
+# same-fix = "pytorch_143555"
+# upstream = "closed"
+# upstream-seen = 2026-11-25
+# reported-on = "2.6.0.dev20241218"
 # title = "A left shift by the width of the integer keeps the value"
 # component = "inductor"
 # symptom = "wrong-result"

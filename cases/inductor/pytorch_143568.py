@@ -4,6 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/143568"
+# fix = "https://github.com/pytorch/pytorch/pull/143848"
+# upstream = "closed"
+# upstream-seen = 2026-11-25
 # title = "max of a bool mask along a dimension does not compile"
 # component = "inductor"
 # symptom = "backend-failure"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/147279"
+# upstream = "closed"
+# upstream-seen = 2026-11-25
 # title = "The sum of a float16 arange does not compile on the C++ backend"
 # component = "inductor"
 # symptom = "backend-failure"

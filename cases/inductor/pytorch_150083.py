@@ -4,6 +4,9 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/150083"
+# upstream = "open"
+# upstream-seen = 2026-11-25
+# reported-on = "2.7.0.dev20250308"
 # title = "to_sparse_csr: Inductor asks a CSR tensor for its strides"
 # component = "inductor"
 # symptom = "backend-failure"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/188225"
+# upstream = "open"
+# upstream-seen = 2026-11-25
 # title = "A NaN among constants cannot be compared"
 # component = "inductor"
 # symptom = "backend-failure"
