@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/150993"
+# fix = "https://github.com/pytorch/pytorch/pull/177696"
+# same-fix = "pytorch_177630"
 # title = "A product of half and float matrices is computed where eager refuses it"
 # component = "decomposition"
 # symptom = "missing-error"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -85,17 +86,31 @@ def _read(path: Path) -> list[dict[str, Any]]:
 
 def _problem(isolations: list[Any]) -> str:
     """Return why a file has no isolations that can be worked with; empty if it has."""
+    import msgspec
+
+    try:
+        msgspec.convert(isolations, _shape())
+    except (msgspec.ValidationError, UnicodeEncodeError, RecursionError) as error:
+        return f"is no isolation: {error}"
+    unknown = [isolation["evidence"] for isolation in isolations if isolation["evidence"] not in EVIDENCE]
+    return f"unknown evidence {unknown[0]!r}" if unknown else ""
+
+
+@cache
+def _shape() -> Any:
+    """Return the type of the isolations of a file, for msgspec."""
     # Here, as most commands that could need it find no file.
     import msgspec
 
-    unit = {"file": str, "qualname": str, "kind": str}
-    parts = msgspec.defstruct("Unit", [*unit.items(), ("hunks", list[int] | None, None)])
-    schema = msgspec.defstruct(
+    unit = msgspec.defstruct(
+        "Unit", [("file", str), ("qualname", str), ("kind", str), ("hunks", list[int] | None, None)]
+    )
+    isolation = msgspec.defstruct(
         "Isolation",
         [
             *((key, str) for key in (*_QUESTION, "evidence")),
-            ("units", list[parts]),  # type: ignore[valid-type]
-            ("alternatives", list[list[parts]], []),  # type: ignore[valid-type]
+            ("units", list[unit]),  # type: ignore[valid-type]
+            ("alternatives", list[list[unit]], []),  # type: ignore[valid-type]
             *((key, str | None, None) for key in ("label", "reason", "patch_sha256", "pull_request")),
             *((key, float, 0.0) for key in ("trials", "seconds")),
             *(
@@ -105,12 +120,7 @@ def _problem(isolations: list[Any]) -> str:
             *((key, list[str], []) for key in ("builds", "unrelated")),
         ],
     )
-    try:
-        msgspec.convert(isolations, list[schema])  # type: ignore[valid-type]
-    except (msgspec.ValidationError, UnicodeEncodeError, RecursionError) as error:
-        return f"is no isolation: {error}"
-    unknown = [isolation["evidence"] for isolation in isolations if isolation["evidence"] not in EVIDENCE]
-    return f"unknown evidence {unknown[0]!r}" if unknown else ""
+    return list[isolation]  # type: ignore[valid-type]
 
 
 def threads(results: Path) -> dict[str, frozenset[str]]:
