@@ -98,7 +98,11 @@ def expose(path: Path, release: str) -> Row:
     return {
         "release": release,
         "covered": told.covered,
-        "bugs": [{key: bug[key] for key in ("case", "level", "where", "what")} for bug in asked],
+        "bugs": [
+            # A row names the program, and not the folder in which it was run.
+            {key: bug[key].replace(f"{path.parent}/", "") for key in ("case", "level", "where", "what")}
+            for bug in asked
+        ],
         "without_fix": sum(not bug.units for bug in told.bugs),
         "without_fix_executed": sum(not bug.units and bug.what.endswith(EXECUTED) for bug in told.bugs),
         "seconds": round(time.monotonic() - began, 1),
