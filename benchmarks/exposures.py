@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ from pt2bugs.commands.program import exposure_command, select_interpreters, sele
 from pt2bugs.commands.selection import open_environments
 from pt2bugs.errors import Pt2bugsError
 from pt2bugs.isolate import fixes
-from pt2bugs.report.markdown import table
+from pt2bugs.report.markdown import filled, table
 from pt2bugs.upgrade.exposure import EXECUTED, exposure_of
 from triage import program_of
 
@@ -55,7 +56,6 @@ RELEASE = "2.12.1"
 MINUTES = 2.0
 TIMES = {"compile_s", "speedup", "peak_memory_mb"}
 """Keys of a run that no two runs share."""
-_PART = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 Row = dict[str, Any]
 
@@ -92,17 +92,14 @@ def expose(path: Path, release: str) -> Row:
     with open_environments(options) as environments:
         interpreters = select_interpreters(options, environments)
         program, known = select_program(options), select_known(options)
-        command = partial(exposure_command, options)
+        # A row names the program, and not the folder in which it was run.
+        command = partial(exposure_command, replace(options, script=path.name))
         told = exposure_of(program, interpreters.of(release), known, interpreters, lambda _: None, command)
     asked = [bug.as_dict() for bug in told.bugs if bug.units]
     return {
         "release": release,
         "covered": told.covered,
-        "bugs": [
-            # A row names the program, and not the folder in which it was run.
-            {key: bug[key].replace(f"{path.parent}/", "") for key in ("case", "level", "where", "what")}
-            for bug in asked
-        ],
+        "bugs": [{key: bug[key] for key in ("case", "level", "where", "what")} for bug in asked],
         "without_fix": sum(not bug.units for bug in told.bugs),
         "without_fix_executed": sum(not bug.units and bug.what.endswith(EXECUTED) for bug in told.bugs),
         "seconds": round(time.monotonic() - began, 1),
@@ -362,7 +359,7 @@ TABLES = {"own": own_table, "bitten": bitten_table, "pairs": pairs_table, "model
 
 def page(text: str) -> str:
     """The page with the tables of the committed rows."""
-    return _PART.sub(lambda part: f"{part[1]}\n" + "\n".join(TABLES[part[2]]()) + f"\n\n{part[3]}", text)
+    return filled(text, lambda name: "\n".join(TABLES[name]()))
 
 
 def main() -> None:

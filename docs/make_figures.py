@@ -10,11 +10,11 @@ import io
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 from pt2bugs.cli import main
+from pt2bugs.report.markdown import table
 
 DOCS = Path(__file__).resolve().parent
 PAGE, PICTURE = DOCS / "evaluation" / "lives.md", DOCS / "assets" / "lives.svg"
@@ -47,12 +47,6 @@ def quantile(lives: pd.DataFrame, share: float) -> str:
     """The day by which no more than that share is alive; a dash where the curve does not come so low."""
     days = lives.days[lives.alive <= share]
     return str(int(days.min())) if len(days) else "-"
-
-
-def table(head: tuple[str, ...], rows: Iterator[tuple[object, ...]]) -> str:
-    """A Markdown table."""
-    lines = [head, tuple("---" for _ in head), *rows]
-    return "\n".join(f"| {' | '.join(str(value) for value in line)} |" for line in lines)
 
 
 def picture(curves: dict[str, pd.DataFrame]) -> str:

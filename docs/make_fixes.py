@@ -5,7 +5,6 @@ What stands between two comments ``<!-- name -->`` and ``<!-- end -->`` is writt
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,11 +13,11 @@ from typing import Any
 
 from packaging.version import Version
 from pt2bugs.isolate import fixes
+from pt2bugs.report.markdown import filled, table
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "evaluation" / "fixes.md"
 ISOLATED = ("proved", "patch")
-_PART = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 Row = Mapping[str, Any]
 
@@ -32,16 +31,11 @@ def page(text: str) -> str:
         "fixed": lambda rows: cases(row for row in rows if row["direction"] == "fixed"),
         "introduced": lambda rows: cases(row for row in rows if row["direction"] == "introduced"),
     }
-    return _PART.sub(lambda part: f"{part[1]}\n{parts[part[2]](rows)}\n\n{part[3]}", text)
+    return filled(text, lambda name: parts[name](rows))
 
 
 def _order(row: Row) -> tuple[int, str, str]:
     return -fixes.EVIDENCE.index(row["evidence"]), row["case"], row["check"]
-
-
-def table(head: Sequence[object], lines: Iterable[Sequence[object]]) -> str:
-    """A Markdown table."""
-    return "\n".join(f"| {' | '.join(str(value) for value in line)} |" for line in (head, ["---"] * len(head), *lines))
 
 
 def counts(rows: Sequence[Row]) -> str:

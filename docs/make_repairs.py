@@ -6,21 +6,20 @@ What stands between two comments ``<!-- name -->`` and ``<!-- end -->`` is writt
 from __future__ import annotations
 
 import json
-import re
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pt2bugs.commands.selection import load_corpus
 from pt2bugs.repair.tasks import Task, tasks_of
+from pt2bugs.report.markdown import filled, table
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "evaluation" / "repair.md"
 LINES = ROOT / "benchmarks" / "repairs.jsonl"
 ON_EVERY_TASK = ("fix", "empty", "suppress-errors", "return-eager")
 VERDICTS = ("solved", "no", "around", "broke", "refused")
-_PART = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 Scores = Mapping[tuple[str, str], Mapping[str, Any]]
 """The last line of each task and patch."""
 
@@ -31,8 +30,7 @@ def page(text: str) -> str:
     tasks = [task for task in tasks_of(ROOT / "results", load_corpus([ROOT / "cases"])) if task.can_be_scored]
     known = {task.id for task in tasks}
     scores = {(line["task"], line["patch"]): line for line in lines if line["task"] in known}
-    parts = {"verdicts": lambda: verdicts(tasks, scores), "patches": lambda: patches(scores)}
-    return _PART.sub(lambda part: f"{part[1]}\n{parts[part[2]]()}\n\n{part[3]}", text)
+    return filled(text, lambda name: verdicts(tasks, scores) if name == "verdicts" else patches(scores))
 
 
 def verdicts(tasks: Sequence[Task], scores: Scores) -> str:
@@ -59,14 +57,8 @@ def patches(scores: Scores) -> str:
             if alike:
                 numbers = ", ".join(score["task"].rpartition("_")[2] for score in alike)
                 reason = next(iter(alike[0]["reasons"]), "nothing speaks against it")
-                lines.append((name, verdict, str(len(alike)), numbers, reason.replace("|", "\\|")))
+                lines.append((name, verdict, str(len(alike)), numbers, reason))
     return table(("patch", "verdict", "tasks", "which", "reason on the first"), lines)
-
-
-def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    """A Markdown table."""
-    rows = [head, ["---"] * len(head), *lines]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 if __name__ == "__main__":

@@ -5,13 +5,12 @@ What stands between two comments ``<!-- name -->`` and ``<!-- end -->`` is writt
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from pt2bugs.commands.bench import rows
 from pt2bugs.commands.selection import load_corpus
+from pt2bugs.report.markdown import filled, table
 from pt2bugs.speed import journal
 from pt2bugs.speed.history import slower_steps
 from pt2bugs.speed.journal import Speeds
@@ -19,7 +18,6 @@ from pt2bugs.speed.measurement import program_hashes
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "evaluation" / "speed.md"
-_PART = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def page(text: str) -> str:
@@ -27,7 +25,7 @@ def page(text: str) -> str:
     programs = program_hashes(load_corpus([ROOT / "cases"]))
     speeds = journal.read(ROOT / "results", programs, sys.exit)
     parts = {"ratios": ratios, "slower": slower}
-    return _PART.sub(lambda part: f"{part[1]}\n{parts[part[2]](speeds)}\n\n{part[3]}", text)
+    return filled(text, lambda name: parts[name](speeds))
 
 
 def ratios(speeds: Speeds) -> str:
@@ -54,11 +52,6 @@ def slower(speeds: Speeds) -> str:
         if lines
         else "None."
     )
-
-
-def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    """A Markdown table."""
-    return "\n".join(f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *lines))
 
 
 if __name__ == "__main__":

@@ -835,7 +835,7 @@ class Isolator:
     ) -> tuple[dict[Unit, frozenset[int] | None], Run, list[str]]:
         """Leave out the units that a patch of text does not need.
 
-        Trials in memory may need more: what a module computed when it was imported stays as it was there.
+        Trials in memory may need more units: they keep the values that a module computed when it was imported.
 
         Returns:
             The units that are left, one run with them, and a sentence for each unit without which some runs are green.

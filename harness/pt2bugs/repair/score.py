@@ -310,7 +310,9 @@ class Scorer:
                 yield probe.name, f"{name}: {worse}"
 
     def unpatched(self) -> dict[str, list[str]]:
-        """Return what each hidden check finds in the bad release as it is: one that finds nothing there tells nothing.
+        """Return what each hidden check finds in the bad release as it is.
+
+        A check that finds nothing there cannot tell a repair from none.
 
         Raises:
             ScoreError: the hidden checks do not pass with the fix on this machine.

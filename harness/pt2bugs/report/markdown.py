@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from pt2bugs.case.model import Case
 
@@ -14,6 +14,7 @@ _UNDERSCORE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
 _BLOCK_BEGIN = re.compile(r"^(\d{0,9})([>=]|[-+.)](?=\s|-*$))")
 """Signs that make a line an item of a list, a quotation or a heading."""
 _PIPE = re.compile(r"(?<!\\)\|")
+_PART = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def escape(text: str) -> str:
@@ -72,18 +73,28 @@ def case_link(case: Case) -> str:
     return link(case.id, case.issue)
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def table(head: Sequence[object], rows: Iterable[Iterable[object]]) -> str:
     """Return a table.
 
     Args:
         head: the titles of the columns.
-        rows: cells that are Markdown already, on one line each.
+        rows: cells, or numbers, whose text is Markdown already, on one line each.
     """
-    lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
+    lines = [f"| {' | '.join(map(str, head))} |", f"|{' --- |' * len(head)}"]
     # A pipe ends a cell also within a code span, where `code` has left it as it is.
-    cells = ([_PIPE.sub(r"\|", cell) for cell in row] for row in rows)
+    cells = ([_PIPE.sub(r"\|", str(cell)) for cell in row] for row in rows)
     lines += [f"| {' | '.join(row)} |" for row in cells]
     return "\n".join(lines)
+
+
+def filled(page: str, part_of: Callable[[str], str]) -> str:
+    """Return a page with what stands between two comments ``<!-- name -->`` and ``<!-- end -->`` written anew.
+
+    Args:
+        page: the text as it was.
+        part_of: writes the part of a name.
+    """
+    return _PART.sub(lambda part: f"{part[1]}\n{part_of(part[2])}\n\n{part[3]}", page)
 
 
 def _longest_run(text: str) -> int:

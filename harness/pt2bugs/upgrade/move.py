@@ -338,9 +338,9 @@ class Move:
                 elif bug.level == "unknown" and bug.units:
                     unknown.setdefault(bug.what, []).append(bug)
             for why, bugs in unknown.items():
-                concern = f"{len(bugs)} documented bugs concern" if len(bugs) > 1 else f"{bugs[0].case} concerns"
-                cases = f" ({', '.join(bug.case for bug in bugs)})" if len(bugs) > 1 else ""
-                self.not_known.append(Entry(f"whether {concern} it: {why}{cases}"))
+                cases = ", ".join(bug.case for bug in bugs)
+                several = f"{len(bugs)} documented bugs concern it: {why} ({cases})"
+                self.not_known.append(Entry(f"whether {several if len(bugs) > 1 else f'{cases} concerns it: {why}'}"))
 
 
 def _exposed(bug: Exposed, *, is_wrong_result: bool = False) -> Entry:
