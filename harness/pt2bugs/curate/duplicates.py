@@ -95,7 +95,7 @@ def nearest(program: str, component: str, symptom: str, corpus: Sequence[Case], 
     own = set(calls(program))
 
     def _weight(names: Iterable[str]) -> float:
-        return sum(math.log((len(corpus) + 1) / (callers[name] or 1)) for name in names)
+        return sum(math.log((len(corpus) + 1) / (callers[name] or 1)) for name in sorted(names))
 
     def _likeness(case: Case) -> float:
         names = called[case.id]
@@ -103,6 +103,6 @@ def nearest(program: str, component: str, symptom: str, corpus: Sequence[Case], 
         return (case.component == component) + (case.symptom == symptom) + 2 * overlap
 
     return [
-        Neighbour(case, tuple(sorted(own & called[case.id], key=lambda name: callers[name])))
+        Neighbour(case, tuple(sorted(own & called[case.id], key=lambda name: (callers[name], name))))
         for case in sorted(corpus, key=_likeness, reverse=True)[:count]
     ]
