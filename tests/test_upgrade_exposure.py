@@ -45,6 +45,7 @@ class Releases:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.said: list[str] = []
 
     def make(self, version: str, text: str) -> Path:
         venv.create(self.folder / version, symlinks=True)
@@ -52,15 +53,17 @@ class Releases:
         write_torch(packages / "site-packages", version, files={"lowering.py": text})
         return packages / "site-packages" / "torch"
 
-    def expose(self, program: str, asked: Mapping[str, tuple[str, dict[str, Any]]]) -> Exposure:
-        """Ask about fixes, each by the text of the release that has it."""
+    def expose(self, program: str, asked: Mapping[str, tuple[str, dict[str, Any]]], old: str = OLD) -> Exposure:
+        """Ask about fixes, each by the text of the release that has it; those of one text are asked together."""
         script = self.folder / "program.py"
         script.write_text(program)
-        bad = self.make("2.90.0", OLD)
+        bad = self.make("2.90.0", old)
+        wheels: dict[str, Wheels] = {}
         fixes = []
         for case, (text, told) in asked.items():
-            good = self.make(f"2.91.0-{case}", text)
-            fixes.append(Asked({**told, "case": case}, lambda good=good: Wheels(bad, good)))  # type: ignore[misc]
+            if text not in wheels:
+                wheels[text] = Wheels(bad, self.make(f"2.91.0-{case}", text))
+            fixes.append(Asked({**told, "case": case}, lambda text=text: wheels[text]))  # type: ignore[misc]
         python = self.folder / "2.90.0" / "bin" / "python"
         copy = PatchedTorch(bad, self.folder / "copy")
         with Recorder(python, script, timeout_s=20) as recorder:
@@ -69,6 +72,7 @@ class Releases:
                 bad,
                 lambda: copy,
                 lambda copy: Recorder(python, script, timeout_s=20, keeps_python_path=False, paths=(copy.path,)),
+                self.said.append,
             )
             return exposer.run("2.90.0", fixes)
 
@@ -109,6 +113,46 @@ def test_what_is_not_executed_is_not_tried(tmp_path: Path) -> None:
     )
     levels = {bug.case: bug.level for bug in exposure.bugs}
     assert levels == {"away": "not-executed", "added": "same"}, "of what is new nothing can have run: it is tried"
+
+
+HELPERS = [f"helper_{number}" for number in range(6)]
+
+
+def with_helpers(text: str, result: str) -> str:
+    functions = "\n\n\n".join(f"def {name}(row):\n    return {result}" for name in HELPERS)
+    calls = "\n    ".join(f"CALLS.append({name}(row))" for name in HELPERS)
+    return text.replace("def embedding", f"{functions}\n\n\ndef embedding").replace("CALLS.append(decoy(row))", calls)
+
+
+def test_fixes_that_change_nothing_are_asked_by_one_run(tmp_path: Path) -> None:
+    releases = Releases(tmp_path)
+    good = with_helpers(OLD, "row + 0")
+    asked = {name: (good, isolation("", name)) for name in HELPERS}
+    exposure = releases.expose(PROGRAM, asked, with_helpers(OLD, "row"))
+    assert {bug.case: bug.level for bug in exposure.bugs} == dict.fromkeys(HELPERS, "same")
+    assert [line for line in releases.said if " with " in line] == ["torch 2.90.0: with 6 fixes together"]
+
+
+@pytest.mark.parametrize("place", [0, 3, 6])
+def test_the_one_fix_of_many_that_bites(tmp_path: Path, place: int) -> None:
+    releases = Releases(tmp_path)
+    good = with_helpers(OLD.replace(*CLAMP), "row + 0")
+    names = [*HELPERS[:place], "clamp", *HELPERS[place:]]
+    exposure = releases.expose(PROGRAM, {name: (good, isolation("", name)) for name in names}, with_helpers(OLD, "row"))
+    levels = {bug.case: bug.level for bug in exposure.bugs}
+    assert levels == dict.fromkeys(HELPERS, "same") | {"clamp": "bites"}
+    assert sum(" with " in line for line in releases.said) < len(names), releases.said
+
+
+def test_fixes_that_cannot_be_put_in_together_are_asked_alone(tmp_path: Path) -> None:
+    good = new(CLAMP)
+    broken = isolation("", "clamp", "no_such_function")
+    exposure = Releases(tmp_path).expose(
+        PROGRAM,
+        {"bitten": (good, isolation("", "clamp")), "broken": (good, broken), "also": (good, isolation("", "decoy"))},
+    )
+    levels = {bug.case: bug.level for bug in exposure.bugs}
+    assert levels == {"bitten": "bites", "broken": "unknown", "also": "same"}
 
 
 def run(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -31,6 +31,7 @@ REPEATABLE = {"config": {"torch._inductor.config.fallback_random": True}}
 """Redirection of every run: compiled code draws the random numbers of eager, so that both can be compared."""
 EAGER = {"backend": NONE}
 EXECUTED = "was executed"
+SAME = "the compiler makes the same of the program with and without it"
 _FRAME = re.compile(r"torch/(?P<file>\S+\.py):(?P<line>\d+) ")
 Isolation = Mapping[str, Any]
 """An isolation as `results/fixes` has it."""
@@ -152,6 +153,20 @@ class Known:
         return [rows[case] for case in sorted(rows)]
 
 
+@dataclass(frozen=True)
+class _Change:
+    """A fix as it is put in: its units between two releases, with their hunks."""
+
+    fix: Asked
+    wheels: Wheels
+    selection: Mapping[Unit, frozenset[int] | None]
+
+    @property
+    def fits_memory(self) -> bool:
+        """True if all of it can be put into loaded modules."""
+        return all(can_swap(self.wheels, unit) for unit in self.selection)
+
+
 class CannotSwapError(Exception):
     """A fix that cannot be put into this release, with the reason."""
 
@@ -179,6 +194,7 @@ class Exposer:
         self._sources: dict[str, SourceFile | None] = {}
         self._eager: Recorded | None = None
         self._unstable: frozenset[str] = frozenset()
+        self._release = ""
         self.ran: set[tuple[str, int]] = set()
 
     def run(self, release: str, asked: Sequence[Asked]) -> Exposure:
@@ -191,6 +207,7 @@ class Exposer:
         Raises:
             EngineError: the interpreter does not start.
         """
+        self._release = release
         trace = self._recorder.scratch / "trace"
         self._say(f"torch {release}: the program as it is, its calls traced")
         traced = self._recorder.record(trace=trace, compare=True, redirect=REPEATABLE)
@@ -207,12 +224,18 @@ class Exposer:
             self._unstable = frozenset(plain.different_in(traced))
             result.plain = plain
         result.covered = list(self._covered(result.plain or traced, len(asked), len(reached)))
-        for fix in asked:
-            if fix not in reached:
-                result.bugs.append(fix.exposed("not-executed"))
-                continue
-            self._say(f"torch {release}: with the fix of {fix.case}")
-            result.bugs.append(self._ask(fix, result.plain or traced))
+        result.bugs = [fix.exposed("not-executed") for fix in asked if fix not in reached]
+        groups: dict[tuple[int, bool], list[_Change]] = {}
+        for fix in reached:
+            try:
+                wheels = fix.wheels()
+                change = _Change(fix, wheels, selected(wheels, fix.isolation))
+            except (CannotSwapError, PatchError) as error:
+                result.bugs.append(fix.exposed("unknown", str(error)))
+            else:
+                groups.setdefault((id(wheels), change.fits_memory), []).append(change)
+        for together in groups.values():
+            result.bugs += self._ask(together, result.plain or traced)
         return result
 
     def _covered(self, plain: Recorded, asked: int, reached: int) -> Iterable[str]:
@@ -271,58 +294,73 @@ class Exposer:
 
     # --- with the fix --------------------------------------------------------------------------------------
 
-    def _ask(self, fix: Asked, plain: Recorded) -> Exposed:
+    def _ask(self, together: Sequence[_Change], plain: Recorded, must_differ: bool = False) -> Iterator[Exposed]:
+        """Yield the answers to fixes, all put in at once: where nothing differs, none of them changes anything.
+
+        Where something differs, they are asked by halves. Few fixes change what the compiler makes of one program, so
+        that one run answers most of them.
+
+        Args:
+            together: fixes of the same two releases, all put in by memory or all by text.
+            plain: the program as it is.
+            must_differ: with these and others something differed, and with the others alone nothing.
+        """
+        if len(together) == 1:
+            yield self._ask_alone(together[0], plain)
+            return
+        if not must_differ and self._is_same_with(together, plain):
+            yield from (change.fix.exposed("same", SAME) for change in together)
+            return
+        half = len(together) // 2
+        first = list(self._ask(together[:half], plain))
+        yield from first
+        yield from self._ask(together[half:], plain, must_differ=all(bug.level == "same" for bug in first))
+
+    def _is_same_with(self, together: Sequence[_Change], plain: Recorded) -> bool:
+        self._say(f"torch {self._release}: with {len(together)} fixes together")
         try:
-            wheels = fix.wheels()
-            selection = selected(wheels, fix.isolation)
-            if all(can_swap(wheels, unit) for unit in selection):
-                fixed, back = self._in_memory(wheels, selection, plain)
-            else:
-                fixed, back = self._as_text(wheels, selection, plain)
+            return not self._different(plain, self._put_in(together))
+        except (CannotSwapError, PatchError, CopyError):
+            return False
+
+    def _ask_alone(self, change: _Change, plain: Recorded) -> Exposed:
+        self._say(f"torch {self._release}: with the fix of {change.fix.case}")
+        try:
+            fixed = self._put_in([change])
+            differs = self._different(plain, fixed)
+            if not differs:
+                return change.fix.exposed("same", SAME)
+            taken_back = self._different(plain, self._put_in([change], take_back=True))
         except (CannotSwapError, PatchError, CopyError) as error:
-            return fix.exposed("unknown", str(error))
-        return self._judge(fix, plain, fixed, back)
+            return change.fix.exposed("unknown", str(error))
+        if taken_back:
+            return change.fix.exposed("unknown", f"taken back, it leaves other {', '.join(taken_back)}")
+        eager = self._eager = self._eager or self._recorder.record(redirect=EAGER)
+        return judge(change.fix, plain, fixed, eager, differs)
 
-    def _in_memory(
-        self, wheels: Wheels, selection: Mapping[Unit, frozenset[int] | None], plain: Recorded
-    ) -> tuple[Recorded, Recorded]:
-        """Return the run with the fix, and one with the fix taken back, which is made where something differs."""
-        folder = self._recorder.scratch / "swap"
-        folder.mkdir(exist_ok=True)
-        swaps, _ = swaps_of(wheels, selection, folder)
-        fixed = self._recorder.record(swap=swaps, compare=True, redirect=REPEATABLE)
-        if fixed.unswapped:
-            named = ", ".join(sorted({file for file, _ in fixed.unswapped}))
-            raise CannotSwapError(f"its functions cannot be put into the loaded {named}")
-        if not self._different(plain, fixed):
-            return fixed, plain
-        return fixed, self._recorder.record(swap=swaps, swap_back=True, compare=True, redirect=REPEATABLE)
-
-    def _as_text(
-        self, wheels: Wheels, selection: Mapping[Unit, frozenset[int] | None], plain: Recorded
-    ) -> tuple[Recorded, Recorded]:
-        """Return the run in a copy of torch with other text; where something differs, also one in the copy without."""
+    def _put_in(self, together: Sequence[_Change], take_back: bool = False) -> Recorded:
+        """Return the run with changes of the same two releases, or with them put in and taken back."""
+        wheels, selection = together[0].wheels, dict[Unit, frozenset[int] | None]()
+        for change in together:
+            for unit, hunks in change.selection.items():
+                before = selection.get(unit, frozenset())
+                selection[unit] = None if hunks is None or before is None else before | hunks
+        if together[0].fits_memory:
+            folder = self._recorder.scratch / "swap"
+            folder.mkdir(exist_ok=True)
+            swaps, _ = swaps_of(wheels, selection, folder)
+            run = self._recorder.record(swap=swaps, swap_back=take_back, compare=True, redirect=REPEATABLE)
+            if run.unswapped:
+                named = ", ".join(sorted({file for file, _ in run.unswapped}))
+                raise CannotSwapError(f"its functions cannot be put into the loaded {named}")
+            return run
         copy = self._copy()
-        copy.patch(wheels.mixed(selection))
+        copy.patch({} if take_back else wheels.mixed(selection))
         with contextlib.closing(self._with_text(copy)) as recorder:
-            fixed = recorder.record(compare=True, redirect=REPEATABLE)
-        if not self._different(plain, fixed):
-            return fixed, plain
-        copy.patch({})
-        with contextlib.closing(self._with_text(copy)) as recorder:
-            return fixed, recorder.record(compare=True, redirect=REPEATABLE)
+            return recorder.record(compare=True, redirect=REPEATABLE)
 
     def _different(self, plain: Recorded, other: Recorded) -> list[str]:
         return [name for name in plain.different_in(other) if name not in self._unstable]
-
-    def _judge(self, fix: Asked, plain: Recorded, fixed: Recorded, back: Recorded) -> Exposed:
-        differs = self._different(plain, fixed)
-        if not differs:
-            return fix.exposed("same", "the compiler makes the same of the program with and without it")
-        if taken_back := self._different(plain, back):
-            return fix.exposed("unknown", f"taken back, it leaves other {', '.join(taken_back)}")
-        eager = self._eager = self._eager or self._recorder.record(redirect=EAGER)
-        return judge(fix, plain, fixed, eager, differs)
 
 
 def selected(wheels: Wheels, isolation: Isolation) -> dict[Unit, frozenset[int] | None]:
@@ -519,11 +557,12 @@ def exposure_of(
         InputError: the release cannot be started, or one with a fix cannot be had.
     """
     release, bugs = interpreter.release, known.bugs_of(interpreter.release)
+    wheels_of = cache(partial(_wheels, interpreter, releases))
     names = {row.cell.case.id for row in bugs}
     asked: list[Asked] = []
     elsewhere: list[Exposed] = []
     for isolation in known.isolations:
-        fix = Asked(isolation, partial(_wheels, interpreter, releases, str(isolation["good"])))
+        fix = Asked(isolation, partial(wheels_of, str(isolation["good"])))
         if not wanted(isolation) or any(fix.is_same(other) for other in asked):
             continue
         if isolation["bad"] == release:
