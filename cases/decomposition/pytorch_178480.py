@@ -4,12 +4,13 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/178480"
+# fix = "https://github.com/pytorch/pytorch/pull/179375"
 # title = "celu_ takes an alpha of 0"
 # component = "decomposition"
 # symptom = "missing-error"
 # devices = ["cpu"]
 # upstream = "closed"
-# upstream-seen = 2026-11-24
+# upstream-seen = 2026-11-25
 # reported-on = "2.10.0"
 # demands = ["mutation"]
 #

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/188225"
+# fix = "https://github.com/pytorch/pytorch/pull/190427"
+# same-fix = "pytorch_190421"
 # upstream = "open"
 # upstream-seen = 2026-11-25
 # title = "A NaN among constants cannot be compared"

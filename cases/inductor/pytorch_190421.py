@@ -4,12 +4,13 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/190421"
+# fix = "https://github.com/pytorch/pytorch/pull/190427"
 # title = "An infinite constant is converted to an integer while indices are propagated"
 # component = "inductor"
 # symptom = "backend-failure"
 # devices = ["cpu"]
 # upstream = "closed"
-# upstream-seen = 2026-11-24
+# upstream-seen = 2026-11-25
 # demands = []
 #
 # [[tool.pt2bugs.bug]]

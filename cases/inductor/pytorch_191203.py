@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/191203"
+# fix = "https://github.com/pytorch/pytorch/pull/191496"
 # title = "Attention whose scale is a tensor cannot be fused, and does not compile"
 # component = "inductor"
 # symptom = "backend-failure"
