@@ -5,10 +5,12 @@ select_cases(options) -> select_cells(options, cases) -> plan_of(options, select
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from packaging.version import Version
 
 from pt2bugs.case.corpus import Selection, corpus_roots, is_case_file, load_cases
 from pt2bugs.case.model import Case
@@ -257,13 +259,27 @@ def load_results(options: LinesOptions, corpus: Sequence[Case], cases: Sequence[
 
     results = results_of(options, options.backend)
     histories = results.load(corpus, warn)
-    if stale := sorted(histories.stale & {case.id for case in cases}):
-        names = " ".join(stale[:5]) + (f" and {len(stale) - 5} more" if len(stale) > 5 else "")
+    ids = {case.id for case in cases}
+    if stale := sorted(key for key in histories.stale if key.case in ids):
         warn(
-            f"edited since they were measured, so that lines are left out: {names}; "
-            f"measure again with: pt2bugs run {' '.join(stale[:5])} --torch minors"
+            f"edited since they were measured, so that lines are left out: {_some(key.case for key in stale)}; "
+            f"measure again with: {'; '.join(_again(stale))}"
         )
     return SelectedResults(corpus, cases, results, histories, select_lines(options, histories.lines(), cases))
+
+
+def _some(names: Iterable[str]) -> str:
+    distinct = list(dict.fromkeys(names))
+    return " ".join(distinct[:5]) + (f" and {len(distinct) - 5} more" if len(distinct) > 5 else "")
+
+
+def _again(stale: Sequence[CellKey]) -> Iterator[str]:
+    """Yield the commands that measure cells again, one for each Python."""
+    for python in sorted({key.python for key in stale}, key=Version):
+        keys = [key for key in stale if key.python == python]
+        releases = sorted({key.torch for key in keys}, key=Version)
+        names = dict.fromkeys(key.case for key in keys)
+        yield f"pt2bugs run {' '.join(names)} --torch {' '.join(releases)} --python {python}"
 
 
 def select_lines(

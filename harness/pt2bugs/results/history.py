@@ -554,10 +554,9 @@ class Histories:
         return self._look()[0]
 
     @property
-    def stale(self) -> set[str]:
-        """Ids of cases that were edited after a cell was measured, and not measured again there since."""
-        owed = {key for key in self._stale if key not in self._runs}
-        return {key.case for key in owed if self._is_asked_for(key)}
+    def stale(self) -> set[CellKey]:
+        """Cells that were measured before their case was edited, and not again since."""
+        return {key for key in self._stale if key.torch and key not in self._runs and self._is_asked_for(key)}
 
     def _is_asked_for(self, key: CellKey) -> bool:
         """Return whether the case still has that cell: its header may have dropped a backend, or the file a check."""
