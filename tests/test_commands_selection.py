@@ -71,6 +71,7 @@ def test_checks(selected: Callable[..., list[str]]) -> None:
         ("56", "no case '56'; `pt2bugs new 56` makes a case of it, `pt2bugs match FILE` recognizes a traceback"),
         ("https://github.com/pytorch/pytorch/issues/56", "no case 'https://"),
         ("cases/nowhere.py", "cases/nowhere.py: there is no such file or folder"),
+        ("cases", "no case 'cases'; ./cases is the folder"),
         ("script.py", "script.py: has no '# /// script' header"),
         ("34::test_c", "there is test_a, test_b"),
         ("34::test_a[cpu-inductor]", "its device and backend go to --device and --backend"),

@@ -63,6 +63,8 @@ def cases_named(word: str, corpus: Collection[Case]) -> list[Case]:
         lead = "`pt2bugs list` shows all"
         if "://" in name or re.fullmatch(r"(pytorch_)?\d+", name):
             lead = f"`pt2bugs new {name}` makes a case of it, `pt2bugs match FILE` recognizes a traceback"
+        elif Path(name).is_dir():
+            lead = f"./{name} is the folder"
         raise InputError(f"no case {name!r}{hint} {lead}")
     if not colons:
         return meant

@@ -52,7 +52,7 @@ def load_program(path: Path) -> Program:
     except UnicodeDecodeError as error:
         raise CannotRun(f"{path}: is not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8") from None
     except OSError as error:
-        raise CannotRun(f"{path}: cannot be read as text: {error}") from None
+        raise CannotRun(f"{path}: cannot be read: {error.strerror}") from None
     if path.suffix == ".ipynb":
         source = code_of_notebook(path, source)
         path = path.with_suffix(".py")
