@@ -37,7 +37,15 @@ CLAMP = ("def clamp(row):\n    return row", "def clamp(row):\n    return row if 
 def isolation(case: str, *names: str, kind: str = "function", **further: Any) -> dict[str, Any]:
     units = [{"file": "lowering.py", "qualname": name, "kind": kind, "hunks": None} for name in names]
     question = {"check": "test_row", "device": "cpu", "backend": "inductor", "bad": "2.90.0", "good": "2.91.0"}
-    return {"case": case, **question, "direction": "fixed", "evidence": "proved", "units": units, **further}
+    return {
+        "case": case,
+        **question,
+        "direction": "fixed",
+        "evidence": "proved",
+        "units": units,
+        "breaks": [0, 0, 0],
+        **further,
+    }
 
 
 class Releases:
@@ -161,9 +169,10 @@ def run(
     stdout: str = "",
     calls: tuple[Call, ...] = (),
     error: str = "RuntimeError",
+    breaks: int = 0,
 ) -> Recorded:
     error = error if outcome is Outcome.RAISE else ""
-    return Recorded(Observation(outcome, error, message), stdout=stdout, calls=calls)
+    return Recorded(Observation(outcome, error, message, breaks=breaks), stdout=stdout, calls=calls)
 
 
 def call(number: int, *differences: tuple[str, str, float | None]) -> Call:
@@ -198,6 +207,20 @@ FIX = Asked(isolation("row", "clamp"), lambda: Wheels(Path(), Path()))
 )
 def test_levels(plain: Recorded, fixed: Recorded, eager: Recorded, level: str) -> None:
     assert judge(FIX, plain, fixed, eager, ["printed text"]).level == level
+
+
+@pytest.mark.parametrize(
+    ("plain", "fixed", "eager", "level"),
+    [
+        (run(calls=(WRONG,)), run(calls=(call(1),), breaks=1), run(), ("differs", "differs")),
+        (run(stdout="loss 0.5"), run(stdout="loss 0.75", breaks=1), run(stdout="loss 0.7501"), ("differs", "differs")),
+        (run(Outcome.RAISE, "internal"), run(breaks=1), run(), ("differs", "bites")),
+        (run(calls=(WRONG,), breaks=1), run(calls=(call(1),), breaks=1), run(), ("bites", "bites")),
+    ],
+)
+def test_what_a_graph_break_mends(plain: Recorded, fixed: Recorded, eager: Recorded, level: tuple[str, str]) -> None:
+    breaking = replace(FIX, isolation={**FIX.isolation, "breaks": [0, 1, 1]})
+    assert (judge(FIX, plain, fixed, eager, []).level, judge(breaking, plain, fixed, eager, []).level) == level
 
 
 def test_the_line_at_which_eager_refuses_what_compiled_code_takes() -> None:

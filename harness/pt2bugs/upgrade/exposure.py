@@ -415,7 +415,9 @@ def judge(fix: Asked, plain: Recorded, fixed: Recorded, eager: Recorded, differs
     """Return what a fix means for a program that the compiler takes otherwise with it.
 
     It bites where eager differs from the program as it is, and not from the program with the fix; and where the program
-    fails in a way that eager does not, and ends well with the fix.
+    fails in a way that eager does not, and ends well with the fix. What a graph break takes out of the compiler agrees
+    with eager for that reason: where the program has more of them with the fix, the level is `differs`. An exception is
+    a program that fails, and a fix that breaks the graph of its own case as well.
 
     Args:
         fix: the fix.
@@ -424,30 +426,49 @@ def judge(fix: Asked, plain: Recorded, fixed: Recorded, eager: Recorded, differs
         eager: the program without the compiler.
         differs: the aspects in which the first two differ.
     """
-    with_fix = "with the fix it does not"
     if fixed.seen.outcome is Outcome.ERROR:
         return fix.exposed("unknown", f"the program could not be run with the fix: {fixed.seen.message}")
+    ends_otherwise = not fixed.fails_like(plain)
+    bite = _bite(plain, fixed, eager)
+    if bite is not None:
+        what, where = bite
+        before, breaks = fix.isolation["breaks"][:2]
+        if _more(fixed.seen.breaks, plain.seen.breaks) and not (ends_otherwise and _more(breaks, before)):
+            what = f"{what}; but the fix breaks the graph, and what is not compiled agrees with eager"
+            return fix.exposed("differs", what, where)
+        return fix.exposed("bites", what, where)
+    if ends_otherwise and not fixed.passed:
+        return fix.exposed("unknown", f"with the fix the program fails otherwise: {fixed.ending}")
+    return fix.exposed("differs", f"other {', '.join(differs)}", changed_place(plain, fixed))
+
+
+def _more(breaks: int | None, before: int | None) -> bool:
+    return breaks is not None and before is not None and breaks > before
+
+
+def _bite(plain: Recorded, fixed: Recorded, eager: Recorded) -> tuple[str, str] | None:
+    """Return what differs from eager without a fix and does not with it, and where; None if nothing does."""
+    with_fix = "with the fix it does not"
     if not fixed.fails_like(plain) and not fixed.passed:
         if plain.passed and eager.failure is not None and not _comes_from_the_exchange(fixed, eager):
             what = f"eager fails ({eager.ending}); compiled it does not, with the fix it does"
-            return fix.exposed("bites", what, failing_line(eager))
-        return fix.exposed("unknown", f"with the fix the program fails otherwise: {fixed.ending}")
+            return what, failing_line(eager)
+        return None
     # A program that asks the compiler for more than code, as for what it saves, fails without it in its own way.
     if plain.failure is not None and fixed.passed and not eager.fails_like(plain):
-        where = failing_line(plain)
-        return fix.exposed("bites", f"it fails: {plain.ending}; {with_fix}", where)
+        return f"it fails: {plain.ending}; {with_fix}", failing_line(plain)
     mended = mended_calls(plain.calls, fixed.calls)
     if mended:
         call = mended[0]
         what, how, size = call.differences[0]
         much = f" by up to {size:.3g}" if size is not None else ""
         more = f", and {len(mended) - 1} more calls" if len(mended) > 1 else ""
-        return fix.exposed("bites", f"{told(what, how)}{much}{more}; {with_fix}", call.place)
+        return f"{told(what, how)}{much}{more}; {with_fix}", call.place
     if plain.passed and fixed.passed and eager.passed and mends_text(plain.stdout, fixed.stdout, eager.stdout):
         pairs = zip(plain.stdout.splitlines(), eager.stdout.splitlines(), strict=False)
         line = next((ours for ours, theirs in pairs if not prints_alike(ours, theirs)), "")
-        return fix.exposed("bites", f"prints another text than eager ({line.strip()[:80]}); {with_fix}")
-    return fix.exposed("differs", f"other {', '.join(differs)}", changed_place(plain, fixed))
+        return f"prints another text than eager ({line.strip()[:80]}); {with_fix}", ""
+    return None
 
 
 def _comes_from_the_exchange(fixed: Recorded, eager: Recorded) -> bool:
