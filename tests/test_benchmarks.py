@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from browser import needs_browser
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -92,3 +93,56 @@ def test_what_two_moves_must_share(monkeypatch: pytest.MonkeyPatch) -> None:
     assert facts(answer) == facts({**answer, "runs": [{**run, "compile_s": 9.0}], "changes_for_you": [slower]})
     assert facts(answer) != facts({**answer, "runs": [{**run, "graphs": 3}]})
     assert facts(answer) != facts({**answer, "changes_for_you": [{"what": "3 graphs (before: 2)"}]})
+
+
+PAGE = """<!doctype html><html><head><title>a page</title>
+<meta name="viewport" content="width=device-width">{style}</head><body style="margin: 0; background: #fff">
+<p id="here" style="color: {colour}">Words</p><a href="{link}" style="color: #00c">a link</a>
+<details><summary>more</summary><div style="width: {width}">folded</div></details>
+<div style="overflow: auto; width: 100px"{reached}><p style="width: 300px">long</p></div>
+<input placeholder="words"></body></html>"""
+GOOD = {
+    "style": "<style>::placeholder { color: #000 }</style>", "colour": "#595959", "link": "#here", "width": "50px",
+    "reached": " tabindex=0",
+}  # fmt: skip
+
+
+@needs_browser
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({}, ""),
+        ({"colour": "#959595"}, "a.html at 360, light: contrast of p. 3.0"),
+        ({"style": "<style>::placeholder { color: #aaa }</style>"}, "contrast of input. 2.3"),
+        ({"style": GOOD["style"] + "<style>p::after { content: 'x'; color: #999 }</style>"}, "contrast of p. 2.8"),
+        ({"width": "700px"}, "a.html at 360, light: is 700 wide"),
+        ({"reached": ""}, "a.html at 360, dark: no key scrolls div. long"),
+        ({"link": "#there"}, "leads nowhere: a.html: #there"),
+        ({"link": "b.html"}, "leads nowhere: a.html: b.html"),
+    ],
+)
+def test_what_is_wrong_with_a_page(
+    wrong: dict[str, str],
+    told: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import screens
+
+    (tmp_path / "a.html").write_text(PAGE.format(**{**GOOD, **wrong}))
+    monkeypatch.setattr(sys, "argv", ["screens.py", str(tmp_path), "--widths", "360"])
+    assert screens.main() == (1 if told else 0)
+    assert told in capsys.readouterr().err
+
+
+@needs_browser
+def test_nothing_is_wrong_with_the_pages_of_a_report(
+    browsed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import screens
+
+    monkeypatch.setattr(sys, "argv", ["screens.py", str(browsed / "site"), "--widths", "360", "1400"])
+    assert screens.main() == 0, capsys.readouterr().err

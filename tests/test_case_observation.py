@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from pt2bugs.case.observation import shortened
+from pt2bugs.case.observation import Observation, Outcome, shortened
 
 
 @pytest.mark.parametrize(
@@ -12,3 +12,9 @@ from pt2bugs.case.observation import shortened
 )
 def test_what_is_cut_says_so(text: str, told: str) -> None:
     assert shortened(text, 12) == told
+
+
+def test_a_long_message_says_that_it_is_cut() -> None:
+    seen = Observation(Outcome.RAISE, error_type="RuntimeError", message="expected " + "x" * 300)
+    assert seen.summary == f"raise RuntimeError: expected {'x' * 190}…"
+    assert Observation(Outcome.RAISE, error_type="RuntimeError", message="no").summary == "raise RuntimeError: no"

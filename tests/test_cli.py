@@ -274,6 +274,24 @@ def test_the_short_help_is_a_screen_and_the_long_one_has_everything(
         assert str(group.title).partition(" (")[0] in " ".join(short.split())
 
 
+@pytest.mark.parametrize("columns", [1, 20, 40])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_short_help_of_a_narrow_terminal(
+    command: str, columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It names every option; a command line to be copied, and the name of an option, are not broken."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    with pytest.raises(SystemExit, match="0"):
+        main([command, "-h"])
+    lines = capsys.readouterr().out.splitlines()
+    parser, _ = command_parser(command)
+    for action in [*parser._positionals._group_actions, *parser._optionals._group_actions]:
+        if action.dest not in ("help", "no_pager"):
+            assert [line for line in lines if line.split()[:1] == [parser._name_of(action).split()[0]]], action.dest
+    if columns == 40:
+        assert [line for line in lines if len(line) > 40 and not line.startswith("  ")] == []
+
+
 def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
     for option in ("-V", "--version"):
         with pytest.raises(SystemExit, match="0"):
@@ -432,6 +450,15 @@ def test_what_the_journal_lacks_is_said_where_nothing_can_be_run(tmp_path: Path)
     done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "has no answer for torch 2.99; it has 2.9.1 to 2.10.0; what runs it is not installed" in done.stderr
+
+
+def test_an_unknown_issue_comes_before_a_missing_torch(tmp_path: Path) -> None:
+    write_case(tmp_path, "pytorch_1")
+    environ = {**os.environ, "PYTHONPATH": str(Path(pt2bugs.__file__).parent.parent), "PT2BUGS_HOME": str(tmp_path)}
+    command = [sys.executable, "-c", WITHOUT, "check", "99999"]
+    done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "no case '99999'; `pt2bugs new 99999` makes a case of it" in done.stderr
 
 
 def test_what_takes_uv_says_so(tmp_path: Path) -> None:

@@ -111,9 +111,19 @@ def test_narrower_than_a_name(project: Path) -> None:
 
 def test_labels_that_are_cut_tell_checks_apart() -> None:
     case = "aotautograd_detached_alias_replay"
-    labels = {elided(f"{case} {check} aot_eager", 40) for check in ("detached", "detached_dynamic")}
-    assert labels == {"aotautograd_det…eplay detached aot_eager", "aotautograd_det…tached_dynamic aot_eager"}
+    labels = elided([f"{case} {check} aot_eager" for check in ("detached", "detached_dynamic")], 40)
+    assert labels == ["aotautograd_det…eplay detached aot_eager", "aotautograd_det…tached_dynamic aot_eager"]
     assert {len(label) for label in labels} == {40}
+
+
+def test_labels_that_would_be_alike_if_cut_are_whole() -> None:
+    cases = ("aotautograd_detached_no_replay", "aotautograd_detached_view_replay", "pytorch_1")
+    labels = elided([f"{case} detached_and_view aot_eager" for case in cases], 40)
+    assert labels == [
+        "aotautograd_detached_no_replay\n  detached_and_view aot_eager",
+        "aotautograd_detached_view_replay\n  detached_and_view aot_eager",
+        "pytorch_1 detached_and_view aot_eager",
+    ]
 
 
 def test_a_terminal_shows_the_newest_patches(project: Path) -> None:

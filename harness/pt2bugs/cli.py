@@ -14,7 +14,6 @@ import importlib
 import io
 import os
 import re
-import shutil
 import signal
 import sys
 import textwrap
@@ -27,7 +26,7 @@ from typing import Any, NoReturn
 
 from pt2bugs import __version__
 from pt2bugs.commands import NOTHING, OK, USAGE
-from pt2bugs.commands.console import on_a_terminal, say
+from pt2bugs.commands.console import columns, on_a_terminal, say
 from pt2bugs.commands.options import add_options, file, folder, options_of, present
 from pt2bugs.errors import NothingSelected, Pt2bugsError, install_command
 
@@ -250,7 +249,7 @@ def _parse(argv: Sequence[str]) -> tuple[ModuleType, argparse.Namespace]:
         command, rest = rest[0], ["--help"]
     if command in ("-h", "--help", "help", ""):
         about = overview if command in ("--help", "help") else short_overview
-        print(about(shutil.get_terminal_size().columns), file=sys.stdout if command else sys.stderr)
+        print(about(columns()), file=sys.stdout if command else sys.stderr)
         raise SystemExit(OK if command else USAGE)
     if command in ("-V", "--version"):
         print(f"pt2bugs {__version__}")
@@ -307,16 +306,20 @@ class Parser(argparse.ArgumentParser):
             for action in sorted(taken, key=lambda action: not action.option_strings)
         ]
         # "usage: " stands before it.
-        width = shutil.get_terminal_size().columns - 7
+        width = columns() - 7
         self.usage = textwrap.fill(" ".join([self.prog, *words, "[OPTION]"]), width, subsequent_indent=" " * 9)
 
     def format_brief(self) -> str:
         """Return what fits a screen: the command's own options, a line for each, and its examples."""
-        width = shutil.get_terminal_size().columns - 2
+        width = columns() - 2
         own = [*self._positionals._group_actions, *self._optionals._group_actions]
         names = {action: self._name_of(action) for action in own if action.dest not in ("help", "no_pager")}
         indent = 4 + max(map(len, names.values()), default=0)
-        lines = [f"  {name:{indent - 2}}{_clause(action, width - indent)}" for action, name in names.items()]
+        if width - indent < 24:  # a narrow terminal has them below
+            gap, room = f"\n{' ' * 6}", width - 6
+        else:
+            gap, room = "", width - indent
+        lines = [f"  {name:{0 if gap else indent - 2}}{gap}{_clause(action, room)}" for action, name in names.items()]
         groups = [str(group.title).partition(" (")[0] for group in self._action_groups[2:] if group._group_actions]
         more = "--help explains every option" + (f", also those of: {', '.join(groups)}" if groups else "")
         parts = [f"usage: {self.usage}\n\n{self.description}", "\n".join(lines)]
@@ -370,13 +373,13 @@ def command_parser(name: str) -> tuple[Parser, ModuleType]:
     """
     module = importlib.import_module(f"pt2bugs.commands.{name}")
     help_ = COMMANDS[name]
-    about = textwrap.fill(help_[0].upper() + help_[1:] + ".", shutil.get_terminal_size().columns - 2)
+    about = textwrap.fill(help_[0].upper() + help_[1:] + ".", columns() - 2)
     return Parser(name, about, module.Options, getattr(module, "EXAMPLES", ())), module
 
 
 def _examples(examples: Sequence[tuple[str, str]]) -> str:
     """Return examples as the whole help has them: a command line, which is never broken, and what it is for."""
-    width, indent = shutil.get_terminal_size().columns - 2, " " * 6
+    width, indent = columns() - 2, " " * 6
     lines = [
         line
         for command, why in examples

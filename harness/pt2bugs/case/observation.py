@@ -113,7 +113,7 @@ class Observation:
             parts.append(self.error_type)
         first = telling_line(self.message)
         text = " ".join(parts)
-        return f"{text}: {first[:200]}" if first else text
+        return f"{text}: {shortened(first, 200)}" if first else text
 
 
 _WRAPPERS = (

@@ -257,7 +257,7 @@ def _print_table(speeds: Speeds) -> None:
         drawn.add_column("bench", no_wrap=True, max_width=label)
         for release in shown:
             drawn.add_column(release, justify="right", no_wrap=True)
-        for name, *values in table:
-            by_release = dict(zip(releases, values, strict=True))
-            drawn.add_row(elided(name, label), *(by_release[release] for release in shown))
+        for name, row in zip(elided([row[0] for row in table], label), table, strict=True):
+            by_release = dict(zip(releases, row[1:], strict=True))
+            drawn.add_row(name, *(by_release[release] for release in shown))
         print_drawn(drawn)

@@ -16,6 +16,7 @@ from pt2bugs.bisect.bisection import BisectedCheck, Bisection
 from pt2bugs.case.cells import Cell
 from pt2bugs.case.expectation import apart_from
 from pt2bugs.case.model import Case
+from pt2bugs.case.observation import shortened
 from pt2bugs.case.vocabulary import COUNTED, number_of
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say, warn
@@ -419,4 +420,4 @@ def _transition_lines(transition: Transition[str], history: BisectedCheck, optio
 
 def _short(text: str) -> str:
     first = (text.splitlines() or ["no answer"])[0]
-    return first if len(first) <= 160 else f"{first[:157]}..."
+    return shortened(first, 200)

@@ -63,10 +63,10 @@ def run(options: Options) -> int:
         options = replace(options, patterns=fix(options))
     if options.watch:
         return watch(select_files(options))
+    selected = select(options)
     if not options.no_run and find_spec("torch") is None:
         problem = f"check runs each case, and this Python has no torch: install one (`{install_command('run')}`)"
         raise InputError(f"{problem}, or let `--no-run` look at the file and the journal alone")
-    selected = select(options)
     return render(options, selected, query(options, selected))
 
 

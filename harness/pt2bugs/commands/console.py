@@ -15,6 +15,7 @@ import re
 import shutil
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -107,6 +108,11 @@ def row_of(head: str, last: str) -> str:
     return f"{head.rstrip()}\n{_wrapped(' ' * indent + last, indent)}"
 
 
+def columns() -> int:
+    """Return the width of the terminal, or what a text is wrapped to where that is too narrow for words."""
+    return max(20, shutil.get_terminal_size().columns)
+
+
 def is_narrower_than(line: str) -> bool:
     """Return whether stdout is a terminal that a line does not fit.
 
@@ -118,8 +124,9 @@ def is_narrower_than(line: str) -> bool:
 
 def _wrapped(text: str, indent: int | None = None) -> str:
     indent = len(text) - len(text.lstrip()) + 2 if indent is None else indent
-    width = max(20, shutil.get_terminal_size().columns)
-    return textwrap.fill(text, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
+    return textwrap.fill(
+        text, columns(), subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def print_markdown(text: str) -> None:
@@ -342,11 +349,20 @@ def side_by_side(releases: Sequence[str], width: int) -> list[list[str]]:
     return groups
 
 
-def elided(text: str, width: int) -> str:
-    """Return a label that fits: of a long one the begin of the case's id, and its end, which says which check it is.
+def elided(labels: Sequence[str], width: int) -> list[str]:
+    """Return labels that fit: of a long one the begin of the case's id, and its end, which says which check it is.
+
+    Two that would be alike stand whole, on lines of their own.
 
     Args:
-        text: a label.
-        width: for it.
+        labels: all of a table, each different.
+        width: for them.
     """
-    return text if len(text) <= width or width < 32 else f"{text[:15]}…{text[16 - width :]}"
+    if width < 32:
+        return list(labels)
+    cut = [label if len(label) <= width else f"{label[:15]}…{label[16 - width :]}" for label in labels]
+    seen = Counter(cut)
+    return [
+        short if seen[short] == 1 else textwrap.fill(label, width, subsequent_indent="  ", break_on_hyphens=False)
+        for label, short in zip(labels, cut, strict=True)
+    ]

@@ -162,9 +162,10 @@ def _table(matrix: pd.DataFrame, releases: list[str], label: int) -> Table:
     table.add_column("check", no_wrap=True, overflow="ellipsis", max_width=label)
     for release in releases:
         table.add_column(release, justify="center", no_wrap=True)
-    for row in matrix.to_dict("records"):
+    rows = matrix.to_dict("records")
+    for name, row in zip(elided([row_label(row) for row in rows], label), rows, strict=True):
         values = [style_of(row[release]) for release in releases]
-        table.add_row(elided(row_label(row), label), *(Text(letter, style=style.terminal) for letter, style in values))
+        table.add_row(name, *(Text(letter, style=style.terminal) for letter, style in values))
     return table
 
 
