@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from pt2bugs.case.observation import Observation, Outcome, shortened
+from pt2bugs.case.observation import Observation, shortened
+from pt2bugs.case.vocabulary import Outcome
 
 
 @pytest.mark.parametrize(
