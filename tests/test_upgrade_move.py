@@ -65,6 +65,17 @@ BAD = ran(Outcome.RAISE, "it broke")
             {"changes_for_you": ["prints another text: 'loss 0.7' (before: 'loss 0.5')"]},
         ),
         (
+            (ran(stdout="[Gloo] Rank 0\nloss 0.5"),),
+            (ran(stdout="loss 0.50001\n"),),
+            {"changes_for_you": ["no longer prints '[Gloo] Rank 0'"]},
+        ),
+        (
+            (ran(stdout="loss 0.5"),),
+            (ran(stdout="begin\nloss 0.5\nend\n"),),
+            {"changes_for_you": ["prints 'begin', and 1 more line"]},
+        ),
+        ((ran(stdout="loss 0.5\n"),), (ran(stdout="loss 0.5"),), {}),
+        (
             (ran(stdout="loss 0.5"), ran(stdout="loss 0.6")),
             (ran(stdout="loss 0.7"),),
             {"not_known": ["prints another text from run to run, so that it was not compared"]},

@@ -9,10 +9,11 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 from pt2bugs.case.failure import Failure, Level
-from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.case.vocabulary import Outcome, number_of
 from pt2bugs.match.known import KnownBugs
 from pt2bugs.triage.statements import stated
 from pt2bugs.upgrade.exposure import Exposed, Exposure, told
@@ -264,15 +265,12 @@ class Move:
 
     def _compare_runs(self) -> None:
         before, after = self.before, self.after
-        texts = [side.runs[0].stdout for side in (before, after)]
+        texts = ["\n".join(side.runs[0].stdout.splitlines()) for side in (before, after)]
         stable = all(prints_alike(run.stdout, side.runs[0].stdout) for side in (before, after) for run in side.runs)
         if not stable:
             self.not_known.append(Entry("prints another text from run to run, so that it was not compared"))
         elif not prints_alike(texts[0], texts[1]) and all(side.runs[0].passed for side in (before, after)):
-            pairs = zip(texts[0].splitlines(), texts[1].splitlines(), strict=False)
-            line = next(((old, new) for old, new in pairs if not prints_alike(old, new)), ("", "more or fewer lines"))
-            what = f"prints another text: {line[1].strip()[:80]!r} (before: {line[0].strip()[:80]!r})"
-            self.changes_for_you.append(Entry(what, is_wrong_result=True))
+            self.changes_for_you.append(_other_text(*(text.splitlines() for text in texts)))
         # Of a program that fails on one release alone, the counts only say again where it ended.
         alike = before.runs[0].passed is after.runs[0].passed
         old, new = (before.numbers(), after.numbers()) if alike else ({}, {})
@@ -409,6 +407,28 @@ _MEANING = {
 def _overlap(old: Sequence[float], new: Sequence[float]) -> bool:
     """Return whether the values of two releases cannot be told apart: some of the one lie among those of the other."""
     return not old or not new or (max(old) >= min(new) and max(new) >= min(old))
+
+
+def _other_text(before: Sequence[str], after: Sequence[str]) -> Entry:
+    """Return a line on two texts that differ; lines that one only has beside the other's are no wrong result."""
+    for verb, fewer, more in (("prints", before, after), ("no longer prints", after, before)):
+        if extra := _extra_lines(fewer, more):
+            others = f", and {number_of(len(extra) - 1, 'more line')}" if len(extra) > 1 else ""
+            return Entry(f"{verb} {extra[0].strip()[:80]!r}{others}")
+    old, new = next(pair for pair in zip_longest(before, after, fillvalue="") if not prints_alike(*pair))
+    what = f"prints another text: {new.strip()[:80]!r} (before: {old.strip()[:80]!r})"
+    return Entry(what, is_wrong_result=True)
+
+
+def _extra_lines(fewer: Sequence[str], more: Sequence[str]) -> list[str]:
+    """Return the lines that a text has beside all those of another, in their order; none if it lacks one of them."""
+    extra, left = [], list(fewer)
+    for line in more:
+        if left and prints_alike(line, left[0]):
+            left.pop(0)
+        else:
+            extra.append(line)
+    return [] if left else extra
 
 
 def _changed(name: str, old: Sequence[float], new: Sequence[float]) -> str:
