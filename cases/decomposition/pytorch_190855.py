@@ -11,36 +11,15 @@
 # upstream-seen = 2026-11-24
 # reported-on = "2.11.0"
 # devices = ["cpu"]
+# requires-torch = ">=2.6"
 # labels = ["functorch"]
 # demands = []
 #
 # [[tool.pt2bugs.bug]]
-# torch = ">=2.6,<2.14"
+# torch = "<2.14"
 # outcome = "wrong"
 # error = "AssertionError"
 # match = 'the Hessian is \[\[4\.0, 2\.0, 2\.0, 2\.0\], \[2\.0, 4\.0, 2\.0, 2\.0\], \[2\.0, 2\.0, 4\.0, 2\.0\], \[2\.0, 2\.0, 2\.0, 4\.0\]\]'
-#
-# [[tool.pt2bugs.bug]]
-# torch = "<2.1"
-# outcome = "raise"
-# error = "torch._dynamo.exc.InternalTorchDynamoError"
-# match = '^\s*($|You can suppress|Set TORCH)'
-# frame = 'meta_utils\.py:\d+ meta_tensor'
-# blocked = true
-#
-# [[tool.pt2bugs.bug]]
-# torch = ">=2.1,<2.4"
-# outcome = "raise"
-# error = "torch._dynamo.exc.InternalTorchDynamoError"
-# match = "Cannot access data pointer of Tensor that doesn't have storage"
-# blocked = true
-#
-# [[tool.pt2bugs.bug]]
-# torch = ">=2.4,<2.6"
-# outcome = "raise"
-# error = "torch._dynamo.exc.TorchRuntimeError"
-# match = 'Failed running call_function <function _jvp_treespec_compare at \d+x\.\.\.>\(\*\(\(FakeTensor\(\.\.\.,'
-# blocked = true
 # ///
 """The reference of trace is the sum of diag, whose derivative scatters into a diagonal of zeros. Under the outer
 forward mode the diagonal is lost: the scalar is added everywhere. Correct: eager's second derivatives.
