@@ -43,9 +43,11 @@ const light = (colour) => colour.slice(0, 3)
   .reduce((sum, value, n) => sum + value * [0.2126, 0.7152, 0.0722][n], 0);
 
 // The colour behind an element; null where a picture lies there.
+const sheet = document.documentElement.appendChild(document.createElement('i'));
+sheet.style.background = 'Canvas';  // dark where the page lets the browser choose
 const grounds = new Map();
 function behind(element) {
-  if (!element) return rgba('Canvas');
+  if (!element) return rgba(getComputedStyle(sheet).backgroundColor);
   if (!grounds.has(element)) {
     const style = getComputedStyle(element), colour = rgba(style.backgroundColor);
     const under = colour[3] === 1 ? colour : behind(element.parentElement);
@@ -205,6 +207,7 @@ def main() -> int:
     texts = unknown = 0
     least = 21.0
     with tempfile.TemporaryDirectory(prefix="pt2bugs-screens-") as profile, chromium(Path(profile)) as browser:
+        browser.set_script_timeout(600)
         for path in shown:
             name = path.relative_to(site).as_posix()
             for width in options.widths:

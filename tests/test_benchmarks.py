@@ -146,3 +146,14 @@ def test_nothing_is_wrong_with_the_pages_of_a_report(
 
     monkeypatch.setattr(sys, "argv", ["screens.py", str(browsed / "site"), "--widths", "360", "1400"])
     assert screens.main() == 0, capsys.readouterr().err
+
+
+@needs_browser
+def test_the_ground_that_a_browser_chooses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that names no colours is light on dark where its reader asks for that."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import screens
+
+    (tmp_path / "a.html").write_text("<!doctype html><style>:root { color-scheme: light dark }</style><p>Words")
+    monkeypatch.setattr(sys, "argv", ["screens.py", str(tmp_path), "--widths", "768"])
+    assert screens.main() == 0
