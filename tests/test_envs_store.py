@@ -224,6 +224,18 @@ def test_what_would_be_removed_stays(store: Store) -> None:
     assert [there.key.torch for there in store.collect(3 * MIB)] == ["2.9.1", "2.7.1"], "as planned"
 
 
+def test_two_processes_make_room_at_once(store: Store) -> None:
+    for age, torch in enumerate(("2.9.1", "2.7.1", "2.8.0"), 1):
+        make(store, torch, 2 * MIB, age)
+    other = Store(store.source, store.home.parent)
+
+    def make_room(_: str) -> None:
+        other.collect(2 * MIB)
+
+    store.collect(1, log=make_room)
+    assert not list(store.environments())
+
+
 def test_a_new_environment_makes_others_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The budget is kept while environments are made, not by a command that somebody must remember."""
     monkeypatch.delenv("UV_CACHE_DIR", raising=False)

@@ -205,7 +205,8 @@ class Store:
                 return False
             with _locked(self.home / f"{environment.key.folder}.lock", wait=False) as is_ours:
                 if is_ours:
-                    (environment.path / MARKER).unlink()
+                    # Another process that makes room may have been faster.
+                    (environment.path / MARKER).unlink(missing_ok=True)
                     remove_tree(environment.path)
                 return is_ours
 
