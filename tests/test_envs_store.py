@@ -230,7 +230,7 @@ def test_two_processes_make_room_at_once(store: Store) -> None:
     other = Store(store.source, store.home.parent)
 
     def make_room(_: str) -> None:
-        other.collect(2 * MIB)
+        other.collect(3 * MIB)
 
     store.collect(1, log=make_room)
     assert not list(store.environments())
