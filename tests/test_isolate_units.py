@@ -275,6 +275,29 @@ def test_names_that_selected_units_lack(wheels: Wheels) -> None:
     assert wheels.lacking(dict.fromkeys(wheels.with_needs([changed], ["m.py"]))) == []
 
 
+@pytest.mark.parametrize(
+    ("elsewhere", "lacking"),
+    [
+        ("MADE = 1\n", ["m.py: _wrapper_id"]),
+        ("def make(f):\n    # sets _wrapper_id\n    return hasattr(f, '_wrapper_id')\n", ["m.py: _wrapper_id"]),
+        ("def make(f):\n    f._wrapper_id = id(f)\n", []),
+        ("def make(f):\n    setattr(f, '_wrapper_id', 1)\n", []),
+        ("class Made:\n    _wrapper_id = 1\n", []),
+    ],
+)
+def test_attributes_that_nothing_sets(tmp_path: Path, elsewhere: str, lacking: list[str]) -> None:
+    """The patch of pytorch_172732 follows wrappers that carry a mark, and no wrapper of the old release does."""
+    old = "def inner(f):\n    return f.inner if hasattr(f, 'inner') else f\n"
+    new = old.replace("hasattr(f, 'inner')", "getattr(f, '_wrapper_id', 0) == id(f)")
+    for name, text in (("bad", old), ("good", new)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "m.py").write_text(text)
+        (tmp_path / name / "other.py").write_text(elsewhere)
+    wheels = Wheels(tmp_path / "bad", tmp_path / "good")
+    (changed,) = wheels.units("m.py")
+    assert wheels.lacking({changed: None}) == lacking
+
+
 def test_what_defines_or_calls_a_function(tmp_path: Path) -> None:
     old = "def low(row):\n    return row\n\n\ndef high(row):\n    return low(row)\n\n\ndef none(row):\n    return row\n"
     new = old.replace("low(row)", "low(row, by)").replace("return row\n", "return row + 0\n")

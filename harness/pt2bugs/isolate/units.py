@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import difflib
 import gc
 import re
@@ -373,6 +374,43 @@ def lacking_names(text: str) -> frozenset[str]:
     return frozenset(used - bound)
 
 
+def attributes_looked_for(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the attributes that a module looks for and goes on without, and the names that it gives to anything.
+
+    Args:
+        text: of the module.
+
+    Raises:
+        PatchError: Python cannot parse it.
+    """
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError, RecursionError) as error:
+        raise PatchError(str(error)) from None
+    looked_for = [
+        node.args[1]
+        for node in nodes
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and (node.func.id, len(node.args)) in (("hasattr", 2), ("getattr", 3))
+        and isinstance(node.args[1], ast.Constant)
+    ]
+    given: set[object] = set()
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            given.add(node.attr)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            given.add(node.id)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            given.add(node.name)
+        elif isinstance(node, ast.keyword):
+            given.add(node.arg)
+        elif isinstance(node, ast.Constant) and node not in looked_for:
+            given.add(node.value)
+    names = {node.value for node in looked_for if isinstance(node, ast.Constant)}
+    return frozenset(map(str, names)), frozenset(name for name in given if isinstance(name, str))
+
+
 _GIVEN = {*dir(builtins), "__annotations__", "__doc__", "__file__", "__name__", "__package__", "__path__", "__spec__"}
 
 
@@ -569,7 +607,10 @@ class Wheels:
         return texts
 
     def lacking(self, selection: Selection) -> list[str]:
-        """Return the names that the selected units use and their files do not have, as ``FILE: NAME``.
+        """Return the names that the selected units use and this release does not have, as ``FILE: NAME``.
+
+        They are globals of their file, and attributes that they look for (`hasattr`, `getattr` with a default) and
+        that no Python of the release sets: the units run without them, and never find what they look for.
 
         Args:
             selection: units of any files.
@@ -577,13 +618,24 @@ class Wheels:
         Raises:
             PatchError: they give no text that can be parsed.
         """
-        lacking = []
+        lacking, asked, given = [], dict[str, str](), set[str]()
         for file, text in self.mixed(selection).items():
             if file.endswith(".py"):
                 pair = self.pair(file)
                 before = lacking_names(pair.bad.text) if pair else frozenset[str]()
                 lacking += [f"{file}: {name}" for name in sorted(lacking_names(text) - before)]
-        return lacking
+                looked_for, names = attributes_looked_for(text)
+                given |= names
+                known = attributes_looked_for(pair.bad.text)[0] if pair else frozenset[str]()
+                asked |= dict.fromkeys(sorted(looked_for - known), file)
+        asked = {name: file for name, file in asked.items() if name not in given}
+        for path in self.bad.glob("**/*.py") if asked else ():
+            text = path.read_text(encoding="utf-8", errors="replace")
+            if there := [name for name in asked if name in text]:
+                with contextlib.suppress(PatchError):
+                    names = attributes_looked_for(text)[1]
+                    asked = {name: file for name, file in asked.items() if name not in there or name not in names}
+        return lacking + [f"{file}: {name}" for name, file in asked.items()]
 
     def with_needs(self, units: Iterable[Unit], files: Iterable[str]) -> frozenset[Unit]:
         """Return the units together with those that their new text refers to and the bad release lacks.
