@@ -86,13 +86,13 @@ ATTACKS = {
         """,
     "leaves_files_everywhere": """
         for folder in ("/tmp", "/var/tmp", "/dev/shm", *glob.glob("{cache}/warm/*")):
-            open(folder + "/left", "w").write("x")
+            open(folder + "/{name}", "w").write("x")
         os.chmod("/tmp", 0)
         os.chmod("/dev/shm", 0)
         """,
     "finds_what_was_left": """
         for folder in ("/tmp", "/var/tmp", "/dev/shm", *glob.glob("{cache}/warm/*")):
-            assert not os.path.exists(folder + "/left"), folder
+            assert not os.path.exists(folder + "/{name}"), folder
             open(folder + "/mine", "w").close()
         """,
     "removes_what_leads_to_it": """
@@ -192,8 +192,8 @@ def test_nothing_outside_has_changed(attacked: Attacked) -> None:
     assert (attacked.suite.folder / "kept").read_text() == "kept"
     assert (attacked.suite.folder / "victim" / "output").stat().st_size == (MAX_OUTPUT_MIB + 1) << 20
     assert {path.name for path in (attacked.suite.folder / "victim").iterdir()} == {"output"}
-    assert not list(attacked.suite.home.glob("cache/warm/*/left"))
-    assert not Path("/tmp/left").exists()
+    assert not list(attacked.suite.home.glob(f"cache/warm/*/{attacked.suite.mark}"))
+    assert not Path("/tmp", attacked.suite.mark).exists()
     assert list(attacked.suite.temporary.iterdir()) == []
 
 
