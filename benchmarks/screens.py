@@ -21,6 +21,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from browser import chromium, open_page
+from pt2bugs.report.markdown import table
 
 WIDTHS = (360, 768, 1400, 1920)
 
@@ -234,9 +235,7 @@ def main() -> int:
         "links into the folder; out of it": f"{inside}; {outside}",
         "links that lead nowhere": len(dead),
     }
-    print(f"| what | {options.site.name} |\n| --- | --- |")
-    for what, value in rows.items():
-        print(f"| {what} | {value} |")
+    print(table(("what", options.site.name), rows.items()))
     return 1 if faults or dead else 0
 
 

@@ -76,13 +76,14 @@ class Releases:
         copy = PatchedTorch(bad, self.folder / "copy")
         with Recorder(python, script, timeout_s=20) as recorder:
             exposer = Exposer(
+                "2.90.0",
                 recorder,
                 bad,
                 lambda: copy,
                 lambda copy: Recorder(python, script, timeout_s=20, keeps_python_path=False, paths=(copy.path,)),
                 self.said.append,
             )
-            return exposer.run("2.90.0", fixes)
+            return exposer.run(fixes)
 
 
 def test_every_level_in_one_program(tmp_path: Path) -> None:

@@ -387,15 +387,16 @@ def attributes_looked_for(text: str) -> tuple[frozenset[str], frozenset[str]]:
         nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError, RecursionError) as error:
         raise PatchError(str(error)) from None
-    looked_for = [
-        node.args[1]
+    looked_for = {
+        word: word.value
         for node in nodes
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
         and (node.func.id, len(node.args)) in (("hasattr", 2), ("getattr", 3))
-        and isinstance(node.args[1], ast.Constant)
-    ]
-    given: set[object] = set()
+        and isinstance(word := node.args[1], ast.Constant)
+        and isinstance(word.value, str)
+    }
+    given: set[str] = set()
     for node in nodes:
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             given.add(node.attr)
@@ -403,12 +404,11 @@ def attributes_looked_for(text: str) -> tuple[frozenset[str], frozenset[str]]:
             given.add(node.id)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             given.add(node.name)
-        elif isinstance(node, ast.keyword):
+        elif isinstance(node, ast.keyword) and node.arg is not None:
             given.add(node.arg)
-        elif isinstance(node, ast.Constant) and node not in looked_for:
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in looked_for:
             given.add(node.value)
-    names = {node.value for node in looked_for if isinstance(node, ast.Constant)}
-    return frozenset(map(str, names)), frozenset(name for name in given if isinstance(name, str))
+    return frozenset(looked_for.values()), frozenset(given)
 
 
 _GIVEN = {*dir(builtins), "__annotations__", "__doc__", "__file__", "__name__", "__package__", "__path__", "__spec__"}
@@ -628,14 +628,17 @@ class Wheels:
                 given |= names
                 known = attributes_looked_for(pair.bad.text)[0] if pair else frozenset[str]()
                 asked |= dict.fromkeys(sorted(looked_for - known), file)
-        asked = {name: file for name, file in asked.items() if name not in given}
-        for path in self.bad.glob("**/*.py") if asked else ():
+        unset = self._unset(asked.keys() - given)
+        return lacking + [f"{file}: {name}" for name, file in asked.items() if name in unset]
+
+    def _unset(self, names: set[str]) -> set[str]:
+        """Return the names that no Python of the bad release gives to anything."""
+        for path in self.bad.glob("**/*.py") if names else ():
             text = path.read_text(encoding="utf-8", errors="replace")
-            if there := [name for name in asked if name in text]:
+            if any(name in text for name in names):
                 with contextlib.suppress(PatchError):
-                    names = attributes_looked_for(text)[1]
-                    asked = {name: file for name, file in asked.items() if name not in there or name not in names}
-        return lacking + [f"{file}: {name}" for name, file in asked.items()]
+                    names = names - attributes_looked_for(text)[1]
+        return names
 
     def with_needs(self, units: Iterable[Unit], files: Iterable[str]) -> frozenset[Unit]:
         """Return the units together with those that their new text refers to and the bad release lacks.

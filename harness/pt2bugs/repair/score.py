@@ -310,7 +310,7 @@ class Scorer:
                 yield probe.name, f"{name}: {worse}"
 
     def unpatched(self) -> dict[str, list[str]]:
-        """Return what each hidden check finds in the bad release as it is.
+        """Return the faults that each hidden check finds in the release with the bug, without a patch.
 
         A check that finds nothing there cannot tell a repair from none.
 

@@ -91,7 +91,7 @@ def filled(page: str, part_of: Callable[[str], str]) -> str:
     """Return a page with what stands between two comments ``<!-- name -->`` and ``<!-- end -->`` written anew.
 
     Args:
-        page: the text as it was.
+        page: its text, with the parts that are replaced.
         part_of: writes the part of a name.
     """
     return _PART.sub(lambda part: f"{part[1]}\n{part_of(part[2])}\n\n{part[3]}", page)

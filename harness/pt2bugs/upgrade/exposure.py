@@ -155,7 +155,7 @@ class Known:
 
 @dataclass(frozen=True)
 class _Change:
-    """A fix as it is put in: its units between two releases, with their hunks."""
+    """What puts a fix into a release: its units between two releases, with their hunks."""
 
     fix: Asked
     wheels: Wheels
@@ -175,6 +175,7 @@ class Exposer:
     """Runs a program in one release with and without fixes.
 
     Args:
+        release: the version of torch.
         recorder: the program in that release.
         torch: the torch folder there.
         copy: makes a copy of it whose text can be changed, for fixes that memory cannot take.
@@ -184,39 +185,38 @@ class Exposer:
 
     def __init__(
         self,
+        release: str,
         recorder: Recorder,
         torch: Path,
         copy: Callable[[], PatchedTorch],
         with_text: Callable[[PatchedTorch], Recorder],
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._recorder, self._torch, self._copy, self._with_text, self._say = recorder, torch, copy, with_text, say
+        self._release, self._recorder, self._torch = release, recorder, torch
+        self._copy, self._with_text, self._say = copy, with_text, say
         self._sources: dict[str, SourceFile | None] = {}
         self._eager: Recorded | None = None
         self._unstable: frozenset[str] = frozenset()
-        self._release = ""
         self.ran: set[tuple[str, int]] = set()
 
-    def run(self, release: str, asked: Sequence[Asked]) -> Exposure:
+    def run(self, asked: Sequence[Asked]) -> Exposure:
         """Return the exposure of the program.
 
         Args:
-            release: the version of torch.
             asked: the fixes.
 
         Raises:
             EngineError: the interpreter does not start.
         """
-        self._release = release
         trace = self._recorder.scratch / "trace"
-        self._say(f"torch {release}: the program as it is, its calls traced")
+        self._say(f"torch {self._release}: the program as it is, its calls traced")
         traced = self._recorder.record(trace=trace, compare=True, redirect=REPEATABLE)
         self.ran = executed(trace)
         trace.unlink(missing_ok=True)
-        result = Exposure(release, plain=traced)
+        result = Exposure(self._release, plain=traced)
         reached = [fix for fix in asked if self._reaches(fix)]
         if reached:
-            self._say(f"torch {release}: the program as it is, again")
+            self._say(f"torch {self._release}: the program as it is, again")
             plain = self._recorder.record(compare=True, redirect=REPEATABLE)
             if plain.different_in(traced):
                 # Tracing may change what the compiler does: two runs without it tell what differs by itself.
@@ -302,7 +302,7 @@ class Exposer:
 
         Args:
             together: fixes of the same two releases, all put in by memory or all by text.
-            plain: the program as it is.
+            plain: the run of the program without any fix.
             must_differ: with these and others something differed, and with the others alone nothing.
         """
         if len(together) == 1:
@@ -600,6 +600,7 @@ def exposure_of(
         with contextlib.ExitStack() as stack:
             recorder = stack.enter_context(program.recorder(interpreter.exe))
             exposer = Exposer(
+                release,
                 recorder,
                 interpreter.torch,
                 copy=lambda: stack.enter_context(
@@ -610,7 +611,7 @@ def exposure_of(
                 ),
                 say=say,
             )
-            exposure = exposer.run(release, asked)
+            exposure = exposer.run(asked)
             if recorder.removed:
                 exposure.covered.append(f"without the variables {', '.join(recorder.removed)}")
             told = {bug.case for bug in (*exposure.bugs, *elsewhere)}

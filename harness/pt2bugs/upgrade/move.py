@@ -265,12 +265,14 @@ class Move:
 
     def _compare_runs(self) -> None:
         before, after = self.before, self.after
-        texts = ["\n".join(side.runs[0].stdout.splitlines()) for side in (before, after)]
+        lines = [side.runs[0].stdout.splitlines() for side in (before, after)]
         stable = all(prints_alike(run.stdout, side.runs[0].stdout) for side in (before, after) for run in side.runs)
         if not stable:
             self.not_known.append(Entry("prints another text from run to run, so that it was not compared"))
-        elif not prints_alike(texts[0], texts[1]) and all(side.runs[0].passed for side in (before, after)):
-            self.changes_for_you.append(_other_text(*(text.splitlines() for text in texts)))
+        elif not prints_alike("\n".join(lines[0]), "\n".join(lines[1])) and all(
+            side.runs[0].passed for side in (before, after)
+        ):
+            self.changes_for_you.append(_other_text(*lines))
         # Of a program that fails on one release alone, the counts only say again where it ended.
         alike = before.runs[0].passed is after.runs[0].passed
         old, new = (before.numbers(), after.numbers()) if alike else ({}, {})
