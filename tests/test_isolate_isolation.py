@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 import textwrap
+import threading
+import time
 import venv
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -81,6 +85,8 @@ def ask(tmp_path: Path) -> Iterator[Ask]:
         device: str = "cpu",
         say: Callable[[str], None] = lambda _: None,
         faults: Mapping[str, str] | None = None,
+        timeout_s: float = 10,
+        jobs: int = 2,
         **files: str,
     ) -> Isolation:
         sides = []
@@ -100,7 +106,9 @@ def ask(tmp_path: Path) -> Iterator[Ask]:
         result = Isolation("case", "test_row", device, "inductor", "2.90.0", "2.91.0", "fixed")
         neighbour = tmp_path / "guard.py"
         neighbour.write_text(CHECK.replace("-3)", "-10)"))
-        checks = [Check(program, "test_row", arguments, device, "inductor", 10, None) for program in (path, neighbour)]
+        checks = [
+            Check(program, "test_row", arguments, device, "inductor", timeout_s, None) for program in (path, neighbour)
+        ]
         isolator = Isolator(
             result,
             checks[0],
@@ -109,6 +117,7 @@ def ask(tmp_path: Path) -> Iterator[Ask]:
             Wheels(sides[0].environment.torch, sides[1].environment.torch),
             budget_s=120,
             neighbours=checks[1:],
+            jobs=jobs,
             say=say,
         )
         return isolator.run()
@@ -380,3 +389,18 @@ def test_what_only_the_binary_changed_is_native(ask: Ask) -> None:
 def test_the_same_on_both_sides_is_no_question(ask: Ask) -> None:
     with pytest.raises(IsolationError, match=r"does not pass with torch 2\.91\.0"):
         ask(OLD)
+
+
+def test_one_job_finds_the_same(ask: Ask) -> None:
+    result = ask(new(('return row >= LIMIT["lowest"]', "return row >= 0")), jobs=1)
+    assert (names(result), result.evidence, result.stayed_green) == (["is_valid"], "proved", [1, 1])
+
+
+def test_ctrl_c_does_not_wait_for_runs_that_have_minutes_left(ask: Ask) -> None:
+    hangs = CHECK.replace("    value =", "    __import__('time').sleep(600)\n    value =")
+    # By then both runs have begun, or are about to.
+    threading.Timer(4, os.kill, (os.getpid(), signal.SIGINT)).start()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        ask(OLD, check=hangs, timeout_s=900)
+    assert time.monotonic() - began < 300

@@ -28,6 +28,7 @@ from pt2bugs.isolate.trials import Check, opened
 from pt2bugs.isolate.units import Wheels
 from pt2bugs.results.folder import open_results
 from pt2bugs.results.history import Histories
+from pt2bugs.run.measurement import default_jobs
 
 EXAMPLES = (
     ("pt2bugs hotfix pytorch_183771 --torch 2.12.1 -o fix.patch", "the proved fix, proved again on that release"),
@@ -125,7 +126,15 @@ def measure(
     with opened(environments.of(*question.pair), cache_home() / "isolate") as (bad, good):
         wheels = Wheels(bad.environment.torch, good.environment.torch)
         isolator = Isolator(
-            question.result, question.check, bad, good, wheels, budget_s=0.0, neighbours=neighbours, say=say
+            question.result,
+            question.check,
+            bad,
+            good,
+            wheels,
+            budget_s=0.0,
+            neighbours=neighbours,
+            jobs=default_jobs(),
+            say=say,
         )
         isolator.prove(units, question.is_documented)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from pt2bugs.commands.console import fit, print_json, say, warn
 from pt2bugs.commands.options import EnvironmentOptions, ResultsOptions, SelectionOptions, count, file, option
 from pt2bugs.commands.selection import load_histories, open_environments, package_sources, select_cases, select_cells
 from pt2bugs.engine.folders import cache_home
-from pt2bugs.envs.environment import Environment
 from pt2bugs.envs.releases import known_releases, one_release
 from pt2bugs.errors import InputError
 from pt2bugs.files import write_text
@@ -27,6 +25,7 @@ from pt2bugs.isolate.trials import Check, Release, opened
 from pt2bugs.isolate.units import Wheels
 from pt2bugs.results.folder import open_results, results_folder
 from pt2bugs.results.history import Histories
+from pt2bugs.run.measurement import default_jobs
 
 EXAMPLES = (
     (
@@ -55,7 +54,9 @@ class Options(SelectionOptions, ResultsOptions, EnvironmentOptions):
         metavar="N",
         help=f"for the search of each check (default: {MINUTES})",
     )
-    jobs: int = option("--jobs", default=1, parse=count, metavar="N", help="checks at once (default: 1)")
+    jobs: int | None = option(
+        "--jobs", parse=count, metavar="N", help="runs of a check at once (default: one for each core)"
+    )
     json: bool = option("--json", default=False, help="print the answers as JSON")
     patch: Path | None = option(
         "--patch", parse=file, metavar="FILE", help="write the units as a patch for the release with the bug"
@@ -202,25 +203,15 @@ def measure(options: Options, questions: Sequence[Question], selected: Selected)
     pairs: dict[tuple[str, str], list[Question]] = {}
     for question in questions:
         pairs.setdefault(question.pair, []).append(question)
-    several = len(questions) > 1
     for pair, group in pairs.items():
-        with open_environments(options) as environments:
-            bad, good = environments.of(*pair)
-            wheels: Wheels | None = None
-
-            def isolate_all(some: Sequence[Question], bad: Environment = bad, good: Environment = good) -> None:
-                nonlocal wheels
-                with opened((bad, good), cache_home() / "isolate") as sides:
-                    wheels = wheels or Wheels(sides[0].environment.torch, sides[1].environment.torch)
-                    for question in some:
-                        _isolate(options, question, sides, wheels, selected, several=several)
-
-            jobs = min(options.jobs, len(group))
-            if jobs == 1:
-                isolate_all(group)
-                continue
-            with ThreadPoolExecutor(jobs) as pool:
-                list(pool.map(isolate_all, [group[start::jobs] for start in range(jobs)]))
+        with (
+            open_environments(options) as environments,
+            opened(environments.of(*pair), cache_home() / "isolate") as sides,
+        ):
+            bad, good = (side.environment.torch for side in sides)
+            wheels = Wheels(bad, good)
+            for question in group:
+                _isolate(options, question, sides, wheels, selected, several=len(questions) > 1)
 
 
 def _isolate(
@@ -242,6 +233,7 @@ def _isolate(
         wheels,
         budget_s=60.0 * options.minutes,
         neighbours=neighbours_of(question.case, selected.histories, result.bad, result.device),
+        jobs=options.jobs or default_jobs(),
         say=lambda text: say(f"{prefix}{text}"),
     )
     try:

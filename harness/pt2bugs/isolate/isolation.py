@@ -13,8 +13,11 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from itertools import compress
+from typing import Any, TypeVar
 
 from pt2bugs.case.failure import Level
 from pt2bugs.case.vocabulary import Outcome, number_of
@@ -138,6 +141,7 @@ class Isolation:
         return f"{named} ({self.evidence}; {number_of(self.trials, 'trial')}, {self.seconds:.0f} s{why})"
 
 
+T = TypeVar("T")
 Say = Callable[[str], None]
 MISFITS = (
     "AttributeError",
@@ -174,6 +178,7 @@ class Isolator:
         budget_s: seconds for finding a set, and again for minimizing it; a proof may take longer.
         neighbours: checks that pass in the bad release, and must go on to do so.
         neighbours_s: seconds for finding out which of them execute a changed unit, and again for running those.
+        jobs: runs at once, where several are made of one thing.
         say: told of every step.
     """
 
@@ -187,11 +192,12 @@ class Isolator:
         *,
         budget_s: float,
         neighbours: Sequence[Check] = (),
-        neighbours_s: float = 60.0,
+        neighbours_s: float = 40.0,
+        jobs: int = 1,
         say: Say = lambda _: None,
     ) -> None:
         self.result, self.check, self.bad, self.good, self.wheels = result, check, bad, good, wheels
-        self.neighbours, self._neighbours_s, self._say = neighbours, neighbours_s, say
+        self.neighbours, self._neighbours_s, self._jobs, self._say = neighbours, neighbours_s, jobs, say
         self._began = time.monotonic()
         self._budget_s, self._deadline = budget_s, self._began + budget_s
         self._unswappable: set[Unit] = set()
@@ -271,17 +277,29 @@ class Isolator:
     def _left(self) -> float:
         return self._deadline - time.monotonic()
 
+    def _at_once(self, *calls: Callable[[], T]) -> list[T]:
+        """Call functions side by side, as many at once as there are jobs, and return what each of them returns."""
+        with ThreadPoolExecutor(self._jobs) as pool:
+            try:
+                return [call.result() for call in [pool.submit(call) for call in calls]]
+            except BaseException:
+                # After Ctrl-C nobody waits for a check that has minutes left.
+                pool.shutdown(wait=False, cancel_futures=True)
+                for release in (self.bad, self.good):
+                    release.stop()
+                raise
+
     # --- the question ------------------------------------------------------------------------------------
 
     def _reproduce(self, is_documented: Callable[[Run], bool]) -> None:
         result = self.result
-        bad = [self.bad.run(self.check) for _ in range(2)]
+        sides = partial(self.bad.run, self.check), partial(self.good.run, self.check)
+        bad, good = zip(*(self._at_once(*sides) for _ in range(2)), strict=True)
         for run in bad:
             if run.failure is None:
                 raise IsolationError(f"{result.check} does not fail with torch {result.bad}: {run.seen.summary}")
             if not is_documented(run):
                 raise IsolationError(f"{result.check} fails otherwise with torch {result.bad}: {run.seen.summary}")
-        good = [self.good.run(self.check) for _ in range(2)]
         for run in good:
             if not run.passed:
                 raise IsolationError(f"{result.check} does not pass with torch {result.good}: {run.seen.summary}")
@@ -315,12 +333,13 @@ class Isolator:
         bad, good = self.bad.scratch / "bad", self.bad.scratch / "good"
         for path in (bad, good):
             path.unlink(missing_ok=True)
-        failure = self.bad.run(self.check, trace=bad).failure
-        if failure is None or not failure.same(self.judge.bad.failure, Level.MESSAGE):
+        run, _ = self._at_once(
+            partial(self.bad.run, self.check, trace=bad), partial(self.good.run, self.check, trace=good)
+        )
+        if run.failure is None or not run.failure.same(self.judge.bad.failure, Level.MESSAGE):
             self._say("traced, the check fails otherwise; the trace is used all the same")
-        self.good.run(self.check, trace=good)
         in_bad, in_good = executed(bad), executed(good)
-        trivial_bad, trivial_good = self._trivial(self.bad), self._trivial(self.good)
+        trivial_bad, trivial_good = self._at_once(partial(self._trivial, self.bad), partial(self._trivial, self.good))
         self._files = frozenset(file for file, _ in in_bad | in_good if self.wheels.pair(file))
         ran: set[Unit] = set()
         first: set[Unit] = set()
@@ -828,7 +847,7 @@ class Isolator:
     def _patched_runs(self, release: Release, texts: Mapping[str, str]) -> list[Run]:
         self.result.trials += 1
         with release.patched(texts, self.check) as patched:
-            return [patched.run(self.check) for _ in range(RUNS)]
+            return self._at_once(*[partial(patched.run, self.check)] * RUNS)
 
     def _leave_out(
         self, selection: dict[Unit, frozenset[int] | None], green: Run
@@ -927,20 +946,20 @@ class Isolator:
         always = any(unit.kind != "import" and (unit.file, unit.key) not in changed for unit in selection)
         always = always and not changed
         deadline = time.monotonic() + self._neighbours_s
-        meeting = []
-        for check in sorted(self.neighbours, key=lambda check: -_mentions(check, selection)):
-            if time.monotonic() > deadline:
-                break
-            met = self._units_met_by(check)
-            if met is not None and (always or met & changed):
-                meeting.append(check)
+
+        def meets(check: Check) -> bool:
+            met = self._units_met_by(check) if time.monotonic() < deadline else None
+            return met is not None and (always or bool(met & changed))
+
+        likeliest = sorted(self.neighbours, key=lambda check: -_mentions(check, selection))
+        meeting = compress(likeliest, self._at_once(*(partial(meets, check) for check in likeliest)))
         stayed = asked = 0
         problem = ""
         deadline = time.monotonic() + self._neighbours_s
         for check in meeting:
             if time.monotonic() > deadline:
                 break
-            run, before = patched.run(check), self.bad.run(check)
+            run, before = self._at_once(partial(patched.run, check), partial(self.bad.run, check))
             if not before.passed:
                 # It did a moment ago: it is flaky, or the machine is too busy for its time limit.
                 continue
@@ -960,10 +979,10 @@ class Isolator:
         path = self.bad.traces / name.hexdigest()[:24]
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
-            running = self.bad.scratch / "neighbour"
-            running.unlink(missing_ok=True)
+            running = self.bad.scratch / name.hexdigest()
             passed = self.bad.run(check, trace=running).passed
             lines = running.read_text() if passed and running.exists() else ""
+            running.unlink(missing_ok=True)
             write_text(path, lines)
         met = set()
         for file, line in executed(path):

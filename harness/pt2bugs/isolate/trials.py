@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import re
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -88,15 +89,35 @@ class Run:
         }
 
 
+class _Workers:
+    """Workers of an engine. A run takes one that is free, so that several threads may run checks at once."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._free = engine, list[Worker]()
+
+    @contextlib.contextmanager
+    def taken(self) -> Iterator[Worker]:
+        worker = self._free.pop() if self._free else self._engine.open()
+        try:
+            yield worker
+        finally:
+            self._free.append(worker)
+
+    def close(self) -> None:
+        for worker in self._free:
+            worker.close()
+
+
 class Release:
-    """An environment in which checks are run."""
+    """An environment in which checks are run; several threads may do so at once."""
 
     def __init__(self, environment: Environment, copies: Path, threads: int = 1) -> None:
         self.environment, self._copies, self.threads = environment, copies, threads
         self._stack = contextlib.ExitStack()
+        self._lock = threading.Lock()
+        self._engines: set[Engine] = set()
         self._copy: PatchedTorch | None = None
-        self._measuring: Measuring | None = None
-        self._worker: Worker | None = None
+        self._opened: tuple[Measuring, _Workers] | None = None
         self.scratch = self._stack.enter_context(RunFolder.create("isolate"))
 
     @property
@@ -125,23 +146,37 @@ class Release:
         Raises:
             EngineError: the environment is broken.
         """
-        measuring, worker = self._opened(check)
-        unfit = measuring.provide(check.device, check.backend, worker)
-        # Of a device that is absent the check itself speaks.
-        if unfit is not None and unfit.outcome is Outcome.ERROR:
-            raise EngineError(unfit.message)
+        measuring, workers = self._open(check)
         write = {self.scratch, trace.parent} if trace else [self.scratch]
-        return _run(worker, measuring.engine, check, swap=list(swap), trace=trace, write=write)
+        with workers.taken() as worker:
+            unfit = measuring.provide(check.device, check.backend, worker)
+            # Of a device that is absent the check itself speaks.
+            if unfit is not None and unfit.outcome is Outcome.ERROR:
+                raise EngineError(unfit.message)
+            return _run(worker, measuring.engine, check, swap=list(swap), trace=trace, write=write)
 
-    def _opened(self, check: Check) -> tuple[Measuring, Worker]:
-        if self._measuring is None or self._worker is None:
-            engine = Engine(self._settings(check))
-            self._stack.callback(engine.close)
-            engine.start()
-            self._measuring = Measuring(engine, MeasureOptions(run_id="", threads=self.threads))
-            self._worker = engine.open()
-            self._stack.callback(self._worker.close)
-        return self._measuring, self._worker
+    def _open(self, check: Check) -> tuple[Measuring, _Workers]:
+        with self._lock:
+            if self._opened is None:
+                engine = self._stack.enter_context(self._engine(self._settings(check)))
+                engine.start()
+                workers = self._stack.enter_context(contextlib.closing(_Workers(engine)))
+                self._opened = Measuring(engine, MeasureOptions(run_id="", threads=self.threads)), workers
+            return self._opened
+
+    @contextlib.contextmanager
+    def _engine(self, settings: EngineSettings) -> Iterator[Engine]:
+        with contextlib.closing(Engine(settings)) as engine:
+            self._engines.add(engine)
+            try:
+                yield engine
+            finally:
+                self._engines.discard(engine)
+
+    def stop(self) -> None:
+        """End its engines for good: a thread that waits for a run gets no answer, and cannot start another."""
+        for engine in list(self._engines):
+            engine.stop()
 
     def _settings(self, check: Check) -> EngineSettings:
         return EngineSettings(
@@ -168,10 +203,10 @@ class Release:
                 patched_torch(self.environment.torch, home, self.environment.key.folder)
             )
         self._copy.patch(texts)
-        if self._measuring is not None:
-            self._copy.remember(Path(self._measuring.facts.memory))
+        if self._opened is not None:
+            self._copy.remember(Path(self._opened[0].facts.memory))
         settings = replace(self._settings(check), paths=(self._copy.path,), env={"PT2BUGS_HOME": str(self._copy.home)})
-        with contextlib.closing(Engine(settings)) as engine, contextlib.closing(PatchedRelease(engine)) as patched:
+        with self._engine(settings) as engine, contextlib.closing(PatchedRelease(engine)) as patched:
             yield patched
 
     def close(self) -> None:
@@ -180,11 +215,10 @@ class Release:
 
 
 class PatchedRelease:
-    """A patched copy of a release, imported by a process of its own."""
+    """A patched copy of a release, imported by a process of its own; several threads may run checks at once."""
 
     def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._worker = engine.open()
+        self._engine, self._workers = engine, _Workers(engine)
 
     def run(self, check: Check, trace: Path | None = None) -> Run:
         """Run the check. A torch that does not import is an outcome, too: `error`.
@@ -196,8 +230,10 @@ class PatchedRelease:
         Returns:
             What was seen and counted.
         """
+        write = [trace.parent] if trace else []
         try:
-            return _run(self._worker, self._engine, check, swap=[], trace=trace, write=[trace.parent] if trace else [])
+            with self._workers.taken() as worker:
+                return _run(worker, self._engine, check, swap=[], trace=trace, write=write)
         except EngineError as error:
             # Answers are kept: no folder of this machine may stand in them.
             message = str(error)
@@ -206,8 +242,8 @@ class PatchedRelease:
             return Run(Observation(Outcome.ERROR, message=message), {})
 
     def close(self) -> None:
-        """End its worker."""
-        self._worker.close()
+        """End its workers."""
+        self._workers.close()
 
 
 @contextlib.contextmanager
