@@ -148,8 +148,9 @@ def test_a_header_of_ten_megabytes(tmp_path: Path) -> None:
         parse_case(write(tmp_path, text))
 
 
-def test_windows_line_ends_change_nothing(tmp_path: Path) -> None:
-    path = write(tmp_path, GOOD.replace("\n", "\r\n"))
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+def test_line_ends_change_nothing(tmp_path: Path, end: str) -> None:
+    path = write(tmp_path, GOOD.replace("\n", end))
     assert is_case_file(path)
     assert parse_case(path).hash == parse_case(write(tmp_path, GOOD, "b.py")).hash
 
@@ -159,6 +160,7 @@ def test_windows_line_ends_change_nothing(tmp_path: Path) -> None:
     [
         (GOOD.encode("utf-16"), "looks like a case, but it is UTF-16: save it as UTF-8"),
         (b'"""Text."""\n' + GOOD.encode(), "looks like a case, but code stands before"),
+        (b'"""Text."""\r' + GOOD.replace("\n", "\r").encode(), "looks like a case, but code stands before"),
     ],
 )
 def test_what_looks_like_a_case_is_named(tmp_path: Path, data: bytes, message: str) -> None:

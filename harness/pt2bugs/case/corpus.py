@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from pt2bugs.case.header import NotRegularError, is_case_text, parse_case, read_regular, why_not_a_case
+from pt2bugs.case.header import NotRegularError, decode, is_case_text, parse_case, read_regular, why_not_a_case
 from pt2bugs.case.model import Case, CaseError, Problem
 from pt2bugs.errors import InputError
 from pt2bugs.files import walked
@@ -63,7 +63,7 @@ def is_case_file(path: Path, warn: Warn = lambda _: None) -> bool:
         return False
     except OSError as error:
         return isinstance(error, PermissionError)
-    if is_case_text(data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").replace("\r\n", "\n")):
+    if is_case_text(decode(data, "replace")):
         return True
     if why := why_not_a_case(data):
         warn(f"{path}: looks like a case, but {why}")

@@ -633,16 +633,17 @@ def opening_line(text: str) -> int | None:
     return next((i for i, line in enumerate(text.split("\n"), 1) if line == OPENING), None)
 
 
-def decode(data: bytes) -> str:
+def decode(data: bytes, errors: str = "strict") -> str:
     """Return the text of a program with ``\\n`` line ends; a byte order mark is dropped.
 
     Args:
         data: the bytes of its file.
+        errors: as of `bytes.decode`.
 
     Raises:
-        UnicodeDecodeError: it is not UTF-8.
+        UnicodeDecodeError: it is not UTF-8, and that is to be an error.
     """
-    text = data.removeprefix(codecs.BOM_UTF8).decode("utf-8")
+    text = data.removeprefix(codecs.BOM_UTF8).decode("utf-8", errors)
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -672,7 +673,7 @@ def why_not_a_case(data: bytes) -> str:
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         has_table = TABLE in data.decode("utf-16", "replace")
         return "it is UTF-16: save it as UTF-8" if has_table else ""
-    text = data.decode("utf-8", "replace")
+    text = decode(data, "replace")
     if opening_line(text) is None or f"# [{TABLE}]" not in text or is_case_text(text) or not _is_comment(text):
         return ""
     return "code stands before its '# /// script' block: the header comes first"
