@@ -15,13 +15,14 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
-from browser import chromium, open_page
 from pt2bugs.report.markdown import table
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+from browser import chromium, open_page
+from links import dead_links
 
 WIDTHS = (360, 768, 1400, 1920)
 
@@ -143,45 +144,6 @@ if (folded.length) {
 return result;
 """
 """Measures the page that is open, at a width in CSS pixels."""
-
-
-class Links(HTMLParser):
-    """What a page links to, and the places in it that a link can lead to."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__()
-        self.to: list[str] = []
-        self.places = {"", "top"}
-        self.feed(path.read_text(encoding="utf-8"))
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        for name, value in attrs:
-            if name in ("href", "src") and value is not None:
-                self.to.append(value)
-            elif name == "id" and value:
-                self.places.add(value)
-
-
-def dead_links(site: Path, pages: Sequence[Path]) -> tuple[int, int, list[str]]:
-    """Return how many links lead into the folder and out of it, and those that lead nowhere."""
-    known = {path: Links(path) for path in pages}
-    inside = outside = 0
-    dead = []
-    for path, links in known.items():
-        for link in links.to:
-            parts = urlsplit(link)
-            if parts.scheme or parts.netloc:
-                outside += 1
-                continue
-            inside += 1
-            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path.resolve()
-            target = target / "index.html" if target.is_dir() else target
-            # What stands behind "#" of the matrix and of the comparison are their filters.
-            place = unquote(parts.fragment)
-            lacks_place = target in known and place not in known[target].places and "=" not in place
-            if not target.is_file() or not target.is_relative_to(site) or lacks_place:
-                dead.append(f"{path.relative_to(site)}: {link}")
-    return inside, outside, dead
 
 
 def sampled(site: Path, pages: Sequence[Path], count: int) -> Iterator[Path]:
