@@ -8,12 +8,16 @@ from typing import Any
 import pytest
 from pt2bugs.case.header import parse_case
 from pt2bugs.case.model import Case
+from pt2bugs.case.observation import NOT_IMPORTED
 from pt2bugs.commands.run import next_step
 from pt2bugs.engine.check import NOTHING_COMPILED
 from seeded import write_case
 
 FAIL: Any = {"verdict": "fail", "message": "Tensor-likes are not close!"}
 IDLE: Any = {"verdict": "error", "message": NOTHING_COMPILED}
+FOREIGN: Any = [
+    {"verdict": "error", "message": f"{NOT_IMPORTED}: no such module", "torch": f"2.{minor}.0+cpu"} for minor in (10, 9)
+]
 BROKEN: Any = {"verdict": "error", "message": "canary on cpu with inductor: no compiler"}
 
 
@@ -30,6 +34,10 @@ def cases(tmp_path: Path) -> list[Case]:
         ([], ""),
         ([FAIL, BROKEN], "pt2bugs bless pytorch_1"),
         ([BROKEN], ""),
+        (
+            [FAIL, *FOREIGN],
+            "requires-torch in the header, if torch 2.10.0 has no such API, then pt2bugs run pytorch_1 again",
+        ),
         ([FAIL, IDLE], "make the check compile something on every release, then pt2bugs run pytorch_1 again"),
     ],
 )

@@ -88,3 +88,24 @@ def test_a_failure_in_other_words_leaves_no_edge_open(
     assert "not measured" not in capsys.readouterr().err
     case = parse_case(Path("cases/dynamo/pytorch_7.py"))
     assert sorted(str(bug.torch) for bug in case.bugs) == ["<2.35,>=2.31", ">=2.35"]
+
+
+def test_a_release_that_cannot_import_the_case_ends_the_search(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the header then says makes stale what was measured, so that each further release would be measured twice."""
+    Path("script.py").write_text(SCRIPT.replace("import torch\n", "import torch\nimport torch.newer\n", 1))
+    releases = {f"2.{minor}.0": {"double": "raise"} if minor > 33 else {} for minor in range(30, 38)}
+    files = {version: {"newer.py": ""} for version in [*releases][2:]}
+    main(["new", "7", "--from", "script.py", *TOLD])
+    with serve_index(build_wheels(tmp_path / "wheels", releases, files), tmp_path / "index") as index:
+        main(["run", "pytorch_7", "--torch", "minors", "--bisect", "--index", index])
+        told = capsys.readouterr().err
+        assert "--bisect: no more was run of a file that a release cannot import: pytorch_7" in told
+        assert re.findall(r"^installing torch (\S+),", told, re.MULTILINE) == ["2.30.0", "2.37.0"]
+        step = "requires-torch in the header, if torch 2.30.0 has no such API, then pt2bugs run pytorch_7 again"
+        assert f"next: {step}" in told
+        path = Path("cases/dynamo/pytorch_7.py")
+        path.write_text(path.read_text().replace("# devices", '# requires-torch = ">=2.32"\n# devices'))
+        main(["run", "pytorch_7", "--torch", "minors", "--bisect", "--index", index])
+    assert "next: pt2bugs bless pytorch_7" in capsys.readouterr().err

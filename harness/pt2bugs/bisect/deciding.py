@@ -11,6 +11,7 @@ from itertools import pairwise
 from pt2bugs.bisect.search import Search, choose, takes_part
 from pt2bugs.case.cells import Cell, CellName
 from pt2bugs.case.model import pinned_release
+from pt2bugs.case.observation import NOT_IMPORTED
 from pt2bugs.case.vocabulary import FAILURES, Outcome
 from pt2bugs.envs.environment import Key
 from pt2bugs.results.history import Histories, State
@@ -26,6 +27,9 @@ def deciding(
 ) -> Iterator[list[Work]]:
     """Yield what to run next: the ends, then halfway between two that answer differently, until none is left.
 
+    Of a case file that a release cannot import no more is run: what its header has to say of that, `requires-torch`,
+    makes stale what was measured before.
+
     Args:
         meant: all cells in their environments.
         newest: the histories, which have the lines of what was yielded before when the next batch is asked for.
@@ -35,7 +39,7 @@ def deciding(
     for part in meant:
         for cell in part.cells:
             rows.setdefault((cell.key, part.target.key.extras), {})[part.target.key.torch] = part.target, cell
-    searches = {}
+    searches: dict[tuple[CellName, tuple[str, ...]], Search[str]] = {}
     for row, places in rows.items():
         pinned = {pinned_release(cell.case.dependencies) for _, cell in places.values()}
         releases = sorted(places, key=version_key)
@@ -43,14 +47,18 @@ def deciding(
     while True:
         lines = newest.lines()
         open_: dict[tuple[CellName, tuple[str, ...]], list[Search[str]]] = {}
-        for row, search in searches.items():
+        for row, search in list(searches.items()):
             failures: dict[str, Hashable] = {}
             for release, (target, cell) in rows[row].items():
                 if (record := line_of(lines, target, cell)) is not None:
+                    if record["message"].startswith(NOT_IMPORTED):
+                        del searches[row]
+                        break
                     search.states[release] = _STATES.get(Outcome(record["outcome"]), State.UNKNOWN)
                     if search.states[release] is State.BUG:
                         failures[release] = identity(cell, record)
-            open_[row] = [search, *_between_failures(search, failures)]
+            else:
+                open_[row] = [search, *_between_failures(search, failures)]
         chosen = choose([search for of_row in open_.values() for search in of_row], at_once=2)
         if not chosen:
             # A bug that shows at neither end, nor on the release of the header, is looked for everywhere.

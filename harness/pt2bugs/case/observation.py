@@ -9,6 +9,8 @@ from typing import Any
 
 from pt2bugs.case.vocabulary import Outcome
 
+NOT_IMPORTED = "the case file cannot be imported"
+"""How the message of an error begins where the check could not even be had."""
 MESSAGE_LIMIT = 4000
 OUTPUT_LIMIT = 4000
 RAW_LIMIT = 64_000

@@ -12,7 +12,8 @@ from pathlib import Path
 from pt2bugs.bisect.deciding import deciding
 from pt2bugs.case.cells import Cell
 from pt2bugs.case.model import Case
-from pt2bugs.case.observation import Observation, shortened, telling_line
+from pt2bugs.case.observation import NOT_IMPORTED, Observation, shortened, telling_line
+from pt2bugs.case.versions import public_or_empty
 from pt2bugs.case.vocabulary import COUNTED, EXPECTED, Verdict, number_of
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say, warn
@@ -35,7 +36,7 @@ from pt2bugs.report.annotations import Measured, run_annotations, run_summary
 from pt2bugs.results.folder import Results, results_folder
 from pt2bugs.results.history import Histories
 from pt2bugs.results.journal import Record
-from pt2bugs.results.line import cell_key
+from pt2bugs.results.line import cell_key, version_key
 from pt2bugs.run.plan import RunOptions, Target, Work, line_of, may_be_here, owed
 
 EXAMPLES = (
@@ -184,8 +185,11 @@ def measure(options: Options, planned: Planned) -> Planned:
         for target in [part.target]
     ]
     narrowed = replace(planned, meant=meant, work=ran)
-    spared = number_of(planned.cells - narrowed.cells, "cell")
-    say(f"--bisect: not run, since the releases on both sides answer alike: {spared}")
+    if foreign := _not_imported(query(narrowed).lines):
+        say(f"--bisect: no more was run of a file that a release cannot import: {', '.join(foreign)}")
+    else:
+        spared = number_of(planned.cells - narrowed.cells, "cell")
+        say(f"--bisect: not run, since the releases on both sides answer alike: {spared}")
     return narrowed
 
 
@@ -251,11 +255,22 @@ def next_step(unexpected: Iterable[Record], cases: Iterable[Case]) -> str:
     """
     fresh = {case.id for case in cases if not case.bugs and not case.guard}
     records = [record for record in unexpected if record["case"] in fresh]
-    # An error is no answer: the entries would say that the bug is wherever nothing was compiled.
+    # An error is no answer: the entries would say that the bug is wherever nothing was compiled, or imported.
+    if foreign := _not_imported(records):
+        releases = ", ".join(sorted(set(foreign.values()), key=version_key))
+        names = " ".join(foreign)
+        return f"requires-torch in the header, if torch {releases} has no such API, then pt2bugs run {names} again"
     if idle := sorted({record["case"] for record in records if record["message"] == NOTHING_COMPILED}):
         return f"make the check compile something on every release, then pt2bugs run {' '.join(idle)} again"
     failing = sorted({record["case"] for record in records if record["verdict"] == Verdict.FAIL})
     return f"pt2bugs bless {' '.join(failing)}" if failing else ""
+
+
+def _not_imported(records: Iterable[Record]) -> dict[str, str]:
+    """Return the newest release that cannot import the file of a case, by case."""
+    foreign = [record for record in records if record["message"].startswith(NOT_IMPORTED)]
+    foreign.sort(key=lambda record: (record["case"], version_key(public_or_empty(record["torch"]))))
+    return {record["case"]: public_or_empty(record["torch"]) for record in foreign}
 
 
 def _with_capability(matrix: MatrixPlan, options: Options) -> MatrixPlan:

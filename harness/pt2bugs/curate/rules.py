@@ -80,7 +80,7 @@ def check_header(case: Case) -> Finding:
     """
     problems = []
     if not pinned_release(case.dependencies):
-        problems.append("dependencies pins no torch release (torch==2.9.1)")
+        problems.append("dependencies pins no torch release: `pt2bugs check --fix` pins the newest that fails")
     lines = [line for line in case.doc.splitlines() if line.strip()]
     if not 3 <= len(lines) <= 10:
         problems.append(f"the docstring has {number_of(len(lines), 'line')}, not 3 to 10")

@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping
 from types import CodeType, ModuleType
 from typing import Any
 
-from pt2bugs.case.observation import Observation
+from pt2bugs.case.observation import NOT_IMPORTED, Observation
 from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.engine.backend import enter
 from pt2bugs.engine.counts import COUNTS, Counts
@@ -121,7 +121,7 @@ def observe_check(request: CheckInCell, begin: Callable[[], None]) -> tuple[Obse
         check = vars(import_file(path, code=request.get("code")))[request["check"]]
     except BaseException as error:
         seen = observe_exception(error, path)
-        seen.outcome, seen.message = Outcome.ERROR, f"the case file cannot be imported: {seen.message}"
+        seen.outcome, seen.message = Outcome.ERROR, f"{NOT_IMPORTED}: {seen.message}"
         return seen, error
     COUNTS.watch()
     before = COUNTS.now()
