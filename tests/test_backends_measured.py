@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from pt2bugs.backends.measured import measured_backends
+from pt2bugs.backends.measured import MeasuredBackend, measured_backends
 from pt2bugs.case.corpus import load_cases
 from pt2bugs.cli import main
 from pt2bugs.results.folder import Results
@@ -100,3 +100,12 @@ def test_offline_a_release_that_was_not_measured_is_an_error(
     monkeypatch.chdir(project)
     assert main(["backend", "mine", "--offline", "--torch", "2.10"]) == 2
     assert "the journal has no line of it on torch 2.10" in capsys.readouterr().err
+
+
+def test_the_packages_of_an_extra_have_versions() -> None:
+    def beside(torch: str, *extras: str) -> list[str]:
+        return MeasuredBackend("turbine_cpu", torch, torch, "3.11", extras, []).packages
+
+    pinned = ["iree-turbine==3.9.0", "iree-base-compiler==3.9.0", "iree-base-runtime==3.9.0"]
+    assert beside("2.15.0", "turbine", "mine==1.0") == [*pinned, "mine==1.0"]
+    assert beside("2.2.2", "turbine") == ["turbine"], "made for another torch"

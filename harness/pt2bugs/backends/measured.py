@@ -15,6 +15,7 @@ from pt2bugs.backends.spec import KnownBackend, backend_spec, known_backends, on
 from pt2bugs.case.cells import NOT_CLAIMED, cells_of
 from pt2bugs.case.model import Case
 from pt2bugs.case.vocabulary import Outcome
+from pt2bugs.envs.extras import known_extras
 from pt2bugs.results.folder import Results
 from pt2bugs.results.journal import Record, Warn
 from pt2bugs.results.line import CellKey, is_own, version_key
@@ -38,6 +39,13 @@ class MeasuredBackend:
     def known(self) -> KnownBackend | None:
         """Its entry in `known.toml`, if it has one."""
         return known_backends().get(self.name)
+
+    @property
+    def packages(self) -> list[str]:
+        """What was installed beside torch: of an extra, the packages that it pins."""
+        known = known_extras()
+        packages = [(name in known and known[name].requirements_for(self.torch)) or [name] for name in self.extras]
+        return [package for of_extra in packages for package in of_extra]
 
     @cached_property
     def counts(self) -> dict[str, int]:
