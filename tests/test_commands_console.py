@@ -190,6 +190,18 @@ def test_a_long_answer_goes_through_the_pager(
     assert (tmp_path / "read").read_text().splitlines()[-1] == "line 49"
 
 
+def test_what_is_said_of_an_answer_stands_behind_it(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "log").write_text("RuntimeError: nobody knows it\n")
+    write_case(tmp_path, "pytorch_1")
+    with redirect_stdout(terminal), redirect_stderr(terminal):
+        assert main(["match", "log"]) == 1
+    lines = terminal.getvalue().splitlines()
+    assert [line.split(":")[0] for line in lines[-4:]] == ["RuntimeError", "  no known bug", "not known", "next"]
+
+
 @pytest.mark.parametrize("pager", ["cat", "", "no-such-pager-here -R", "'"])
 def test_without_a_pager_it_is_printed(terminal: Terminal, monkeypatch: pytest.MonkeyPatch, pager: str) -> None:
     monkeypatch.setenv("PAGER", pager)

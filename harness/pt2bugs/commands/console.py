@@ -36,11 +36,14 @@ def harmless(text: str) -> str:
 
 
 def say(text: str) -> None:
-    """Tell the user something, on stderr.
+    """Tell the user something, on stderr: behind the answer if a pager is going to show what was printed of it.
 
     Args:
         text: a line; what of it came from outside cannot steer the terminal.
     """
+    if isinstance(sys.stdout, _Screen) and sys.stdout.keeps_text:
+        sys.stdout.said.append(text)
+        return
     text = harmless(text)
     # A command that comes next is there to be copied.
     if sys.stderr.isatty() and not text.startswith(("next: ", "then: ")):
@@ -223,11 +226,20 @@ class _Screen(io.TextIOBase):
 
     Args:
         terminal: takes the lines at once; or at the end, in a pager if `is_paged`.
+
+    Attributes:
+        said: what is to be told behind them.
     """
 
     def __init__(self, terminal: TextIO, *, is_paged: bool) -> None:
         self._terminal, self._is_paged, self._text = terminal, is_paged, ""
+        self.said: list[str] = []
         self._show = _coloured if _has_colours(terminal) else str
+
+    @property
+    def keeps_text(self) -> bool:
+        """Something was written that is not shown yet."""
+        return self._is_paged and bool(self._text)
 
     @property
     def encoding(self) -> str:  # type: ignore[override]
@@ -282,6 +294,8 @@ class _Screen(io.TextIOBase):
         if not self._is_paged or rows < lines or not _page(text):
             self._terminal.write(text)
             self._terminal.flush()
+        for line in self.said:
+            say(line)
 
 
 _ESCAPES = r"\x1b\[[\d;]*m|\x1b\]8;[^\x1b]*\x1b\\"

@@ -109,7 +109,7 @@ def render(options: Options, recognized: Sequence[Recognized], known: KnownBugs,
             _print(traceback, known, torch, f"{number} of {total}: " if total > 1 else "")
     say(f"{count} of {total} known" if total > 1 else "known" if count else "not known")
     if count < total:
-        say("next: pt2bugs triage SCRIPT, with a program that fails so: which layer, since when, a reproducer")
+        say("next: pt2bugs triage SCRIPT, a program that fails so: which layer, since when")
     return OK if count == total else UNEXPECTED
 
 
