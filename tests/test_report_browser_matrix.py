@@ -80,6 +80,10 @@ def test_counts_follow_the_filters(visit: Open) -> None:
     assert total == [4, 4, 4, 4]
     assert [sum(column) for column in zip(*counts.values(), strict=True)] == total
     assert js(browser, "document.getElementById('shown').textContent").startswith("4 of 6 rows, 16 cells: ")
+    type_text(browser, "_2")
+    seen = js(browser, "[...document.querySelectorAll('[data-count]')].filter((row) => row.offsetParent)"
+                       ".map((row) => row.dataset.count)")  # fmt: skip
+    assert {"all"} < set(seen) < {"all", *counts}, "a verdict that no row has is not counted"
 
 
 def test_a_cell_opens_its_failure_and_back_keeps_the_filter(visit: Open) -> None:

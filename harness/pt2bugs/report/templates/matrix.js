@@ -64,6 +64,7 @@ function count(shown) {
       row.cells[column + 1].textContent = number;
       totals.set(verdict, (totals.get(verdict) ?? 0) + number);
     });
+    row.hidden = verdict !== "all" && !totals.get(verdict);
   }
   const words = [...totals].filter(([verdict, number]) => verdict !== "all" && number);
   const sums = words.map(([verdict, number]) => `${number} ${verdict === "none" ? "not run" : verdict}`).join(", ");
