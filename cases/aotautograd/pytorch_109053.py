@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/109053"
+# fix = "https://github.com/pytorch/pytorch/pull/113416"
 # upstream = "closed"
 # upstream-seen = 2026-11-25
 # title = "A view of another dtype comes back with the dtype of the input"

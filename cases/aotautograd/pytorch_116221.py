@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/116221"
+# fix = "https://github.com/pytorch/pytorch/pull/123196"
+# same-fix = "pytorch_113263"
 # title = "Hooks on saved tensors around a compiled call are not run"
 # component = "aotautograd"
 # symptom = "wrong-result"

@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/118799"
+# fix = "https://github.com/pytorch/pytorch/pull/118191"
+# same-fix = "aotautograd_subclass_from_mode"
 # upstream = "closed"
 # upstream-seen = 2026-11-25
 # title = "A view of a subclass that the graph makes is returned with a fake tensor inside"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/127561"
+# fix = "https://github.com/pytorch/pytorch/pull/129130"
 # title = "A change that the backward makes to a buffer happens in the forward"
 # component = "aotautograd"
 # symptom = "wrong-result"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/88813"
+# fix = "https://github.com/pytorch/pytorch/pull/134726"
 # title = "Two equal outputs share one storage"
 # component = "aotautograd"
 # symptom = "wrong-result"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/144699"
+# fix = "https://github.com/pytorch/pytorch/pull/158898"
 # title = "full_like of a transposed tensor has contiguous strides"
 # component = "decomposition"
 # symptom = "wrong-result"

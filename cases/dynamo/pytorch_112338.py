@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/112338"
+# fix = "https://github.com/pytorch/pytorch/pull/110524"
 # upstream = "closed"
 # upstream-seen = 2026-11-25
 # title = "Membership in a set of enum members is not traced"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/114019"
+# fix = "https://github.com/pytorch/pytorch/pull/114066"
 # title = "An object with __call__ that is made in the compiled function cannot be called"
 # component = "dynamo"
 # symptom = "graph-break"

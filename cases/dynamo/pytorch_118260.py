@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/118260"
+# fix = "https://github.com/pytorch/pytorch/pull/173568"
 # upstream = "open"
 # upstream-seen = 2026-11-25
 # title = "dynamic=False is forgotten while another thread leaves the same function"

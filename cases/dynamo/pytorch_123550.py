@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/123550"
+# fix = "https://github.com/pytorch/pytorch/pull/133123"
 # upstream = "open"
 # upstream-seen = 2026-11-25
 # reported-on = "2.2.2"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/125287"
+# fix = "https://github.com/pytorch/pytorch/pull/124399"
 # title = "torch.autograd.backward in a compiled function: cannot backprop through mirrored meta"
 # component = "dynamo"
 # symptom = "backend-failure"

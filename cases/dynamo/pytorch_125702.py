@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/125702"
+# fix = "https://github.com/pytorch/pytorch/pull/125724"
 # title = "Guards on a property of a module that reads a closure variable cannot be made"
 # component = "dynamo"
 # symptom = "internal-error"

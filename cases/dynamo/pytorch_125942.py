@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/125942"
+# fix = "https://github.com/pytorch/pytorch/pull/125943"
 # title = "The __class__ of a NumPy array in issubclass() cannot be traced"
 # component = "dynamo"
 # symptom = "internal-error"

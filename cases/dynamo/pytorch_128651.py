@@ -4,6 +4,8 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/128651"
+# fix = "https://github.com/pytorch/pytorch/pull/136033"
+# same-fix = "pytorch_133483"
 # title = "A context manager with a side effect in finally is not traced"
 # component = "dynamo"
 # symptom = "graph-break"

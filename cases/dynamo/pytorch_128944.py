@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/128944"
+# fix = "https://github.com/pytorch/pytorch/pull/131674"
 # title = "The builtin filter is not traced"
 # component = "dynamo"
 # symptom = "graph-break"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/131019"
+# fix = "https://github.com/pytorch/pytorch/pull/154645"
 # title = "uniform_ with from as a keyword: the generated code is no Python"
 # component = "dynamo"
 # symptom = "internal-error"

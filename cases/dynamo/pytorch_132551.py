@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/132551"
+# fix = "https://github.com/pytorch/pytorch/pull/132806"
 # upstream = "closed"
 # upstream-seen = 2026-11-25
 # title = "A missing attribute of an object raises no AttributeError in the trace"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/133063"
+# fix = "https://github.com/pytorch/pytorch/pull/150965"
 # title = "list.extend with a generator that reads the list sees it as it was"
 # component = "dynamo"
 # symptom = "wrong-result"

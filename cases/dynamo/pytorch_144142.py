@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/144142"
+# fix = "https://github.com/pytorch/pytorch/pull/144597"
 # title = "An autograd.Function that returns a tensor and a list is not traced"
 # component = "dynamo"
 # symptom = "graph-break"

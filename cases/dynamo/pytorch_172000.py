@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/172000"
+# fix = "https://github.com/pytorch/pytorch/pull/173184"
 # title = "A property setter of a mapping that is made in the compiled function"
 # component = "dynamo"
 # symptom = "internal-error"

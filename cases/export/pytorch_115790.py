@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/115790"
+# fix = "https://github.com/pytorch/pytorch/pull/138978"
 # title = "unflatten of a program whose submodule uses torch.cond"
 # component = "export"
 # symptom = "internal-error"

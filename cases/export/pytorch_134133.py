@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/134133"
+# fix = "https://github.com/pytorch/pytorch/pull/134880"
 # upstream = "closed"
 # upstream-seen = 2026-11-25
 # title = "Floor division of a sum of many symbolic integers does not end"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/105264"
+# fix = "https://github.com/pytorch/pytorch/pull/113253"
 # title = "A sum of uint8 does not wrap before it is cast to int16"
 # component = "inductor"
 # symptom = "wrong-result"

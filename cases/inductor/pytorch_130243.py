@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/130243"
+# fix = "https://github.com/pytorch/pytorch/pull/137064"
 # upstream = "closed"
 # upstream-seen = 2026-11-25
 # title = "A user's Triton kernel gets an intermediate tensor with other strides"
