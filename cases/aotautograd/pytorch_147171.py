@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/147171"
+# fix = "https://github.com/pytorch/pytorch/pull/144319"
 # upstream = "closed"
 # upstream-seen = 2026-11-25
 # title = "A random tensor that nothing reads is not drawn, and shifts the numbers after it"

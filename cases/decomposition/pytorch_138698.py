@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/138698"
+# fix = "https://github.com/pytorch/pytorch/pull/145479"
 # upstream = "closed"
 # upstream-seen = 2026-11-25
 # title = "_foreach_pow with keyword arguments fails in the trace"

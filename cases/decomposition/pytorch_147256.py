@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/147256"
+# fix = "https://github.com/pytorch/pytorch/pull/177527"
 # title = "LayerNorm takes complex numbers where eager refuses them"
 # component = "decomposition"
 # symptom = "missing-error"

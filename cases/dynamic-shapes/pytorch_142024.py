@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/142024"
+# fix = "https://github.com/pytorch/pytorch/pull/143365"
 # title = "An unbacked size of 1 as an input: the strides ask for the size"
 # component = "dynamic-shapes"
 # symptom = "internal-error"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/144275"
+# fix = "https://github.com/pytorch/pytorch/pull/166599"
 # title = "isinstance with a union type fails in Dynamo"
 # component = "dynamo"
 # symptom = "graph-break"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/145861"
+# fix = "https://github.com/pytorch/pytorch/pull/169646"
 # title = "The backward of flex_attention on the CPU fails inside its lowering"
 # component = "higher-order-ops"
 # symptom = "backend-failure"

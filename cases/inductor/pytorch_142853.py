@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/142853"
+# fix = "https://github.com/pytorch/pytorch/pull/143460"
 # title = "Dropout2d draws another mask with fallback_random"
 # component = "inductor"
 # symptom = "wrong-result"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/144080"
+# fix = "https://github.com/pytorch/pytorch/pull/184173"
 # upstream = "open"
 # upstream-seen = 2026-11-25
 # title = "pad_sequence of a float and an integer tensor is not lowered"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/144241"
+# fix = "https://github.com/pytorch/pytorch/pull/144313"
 # upstream = "open"
 # upstream-seen = 2026-11-25
 # title = "avg_pool1d of bytes is computed where eager refuses the dtype"
