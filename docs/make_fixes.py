@@ -18,6 +18,20 @@ from pt2bugs.report.markdown import filled, table
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "evaluation" / "fixes.md"
 ISOLATED = ("proved", "patch")
+DRAWN = (
+    "pytorch_144080",
+    "pytorch_196211",
+    "pytorch_183608",
+    "pytorch_147278",
+    "pytorch_143717",
+    "pytorch_183767",
+    "pytorch_189518",
+    "pytorch_149969",
+    "pytorch_148475",
+    "pytorch_188225",
+    "pytorch_138015",
+)
+"""Cases of isolated fixes, drawn at random and asked again on a machine with nothing else to do."""
 
 Row = Mapping[str, Any]
 
@@ -28,6 +42,7 @@ def page(text: str) -> str:
     parts = {
         "counts": counts,
         "pairs": pairs,
+        "drawn": drawn,
         "fixed": lambda rows: cases(row for row in rows if row["direction"] == "fixed"),
         "introduced": lambda rows: cases(row for row in rows if row["direction"] == "introduced"),
     }
@@ -55,6 +70,16 @@ def counts(rows: Sequence[Row]) -> str:
 
 def _seconds(rows: Sequence[Row]) -> object:
     return round(median(row["seconds"] for row in rows)) if rows else "-"
+
+
+def drawn(rows: Sequence[Row]) -> str:
+    """Return how long those took that were drawn at random."""
+    rows = [row for row in rows if row["case"] in DRAWN and row["direction"] == "fixed"]
+    isolated = [row for row in rows if row["evidence"] in ISOLATED]
+    seconds = [round(row["seconds"]) for row in rows]
+    head = ("drawn", "isolated again", "proved", "median seconds", "least", "most")
+    proved = sum(row["evidence"] == "proved" for row in rows)
+    return table(head, [(len(rows), len(isolated), proved, _seconds(rows), min(seconds), max(seconds))])
 
 
 def pairs(rows: Sequence[Row]) -> str:
