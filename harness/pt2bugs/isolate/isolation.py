@@ -283,7 +283,7 @@ class Isolator:
             try:
                 return [call.result() for call in [pool.submit(call) for call in calls]]
             except BaseException:
-                # After Ctrl-C nobody waits for a check that has minutes left.
+                # Leaving the pool waits for the runs that have begun, and a check may have minutes left: end them.
                 pool.shutdown(wait=False, cancel_futures=True)
                 for release in (self.bad, self.good):
                     release.stop()

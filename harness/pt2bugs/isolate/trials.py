@@ -97,7 +97,11 @@ class _Workers:
 
     @contextlib.contextmanager
     def taken(self) -> Iterator[Worker]:
-        worker = self._free.pop() if self._free else self._engine.open()
+        try:
+            worker = self._free.pop()
+        except IndexError:
+            # Not asked for before: another thread may take the last one in between.
+            worker = self._engine.open()
         try:
             yield worker
         finally:
