@@ -43,9 +43,11 @@ class MeasuredBackend:
     @property
     def packages(self) -> list[str]:
         """What was installed beside torch: of an extra, the packages that it pins."""
-        known = known_extras()
-        packages = [(name in known and known[name].requirements_for(self.torch)) or [name] for name in self.extras]
-        return [package for of_extra in packages for package in of_extra]
+        known, packages = known_extras(), list[str]()
+        for name in self.extras:
+            pinned = known[name].requirements_for(self.torch) if name in known else None
+            packages += pinned or [name]
+        return packages
 
     @cached_property
     def counts(self) -> dict[str, int]:
