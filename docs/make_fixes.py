@@ -31,7 +31,7 @@ DRAWN = (
     "pytorch_188225",
     "pytorch_138015",
 )
-"""Cases of isolated fixes, drawn at random and asked again on a machine with nothing else to do."""
+"""Cases of isolated fixes, drawn at random and asked again one at a time."""
 
 Row = Mapping[str, Any]
 

@@ -209,14 +209,16 @@ class Exposer:
             EngineError: the interpreter does not start.
         """
         trace = self._recorder.scratch / "trace"
-        self._say(f"torch {self._release}: the program as it is, its calls traced")
+        self._say(f"torch {self._release}: running the program without any fix, and noting the functions that it calls")
         traced = self._recorder.record(trace=trace, compare=True, redirect=REPEATABLE)
         self.ran = executed(trace)
         trace.unlink(missing_ok=True)
         result = Exposure(self._release, plain=traced)
         reached = [fix for fix in asked if self._reaches(fix)]
         if reached:
-            self._say(f"torch {self._release}: the program as it is, again")
+            self._say(
+                f"torch {self._release}: running the program without any fix once more, to see what differs by itself"
+            )
             plain = self._recorder.record(compare=True, redirect=REPEATABLE)
             if plain.different_in(traced):
                 # Tracing may change what the compiler does: two runs without it tell what differs by itself.
