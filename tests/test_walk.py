@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
 from pathlib import Path
 
 import pytest
-from fake_torch import build_wheels, serve_index
+from fake_torch import Faults, build_wheels, serve_index
 from pt2bugs.case.header import parse_case
 from pt2bugs.cli import main
 from pt2bugs.curate.placeholders import PLACEHOLDER
@@ -109,3 +110,58 @@ def test_a_release_that_cannot_import_the_case_ends_the_search(
         path.write_text(path.read_text().replace("# devices", '# requires-torch = ">=2.32"\n# devices'))
         main(["run", "pytorch_7", "--torch", "minors", "--bisect", "--index", index])
     assert "next: pt2bugs bless pytorch_7" in capsys.readouterr().err
+
+
+def test_an_error_is_no_answer_to_a_search(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The canary fails from 2.35 on: what lies between two errors does not answer alike, and they are tried again."""
+    broken, bug = {"program": "raise"}, {"double": "raise"}
+    releases: dict[str, Faults] = {
+        f"2.{minor}.0": broken if minor >= 35 else bug if minor >= 33 else {} for minor in range(30, 40)
+    }
+    main(["new", "7", "--from", "script.py", *TOLD])
+    with serve_index(build_wheels(tmp_path / "wheels", releases), tmp_path / "index") as index:
+        command = ["run", "pytorch_7", "--torch", "minors", "--bisect", "--index", index]
+        capsys.readouterr()
+        main(command)
+        told = capsys.readouterr().err
+        assert "not run, since the releases on both sides answer alike: 1 cell\n" in told
+        assert "not run, since no release on one side has an answer: 2 cells\n" in told
+        assert "the same command tries again: torch 2.35.0, torch 2.36.0, torch 2.39.0\n" in told
+        assert told.count("kept from the cells") <= 1
+        main([*command, "--dry-run"])
+        assert capsys.readouterr().out.split()[:2] == ["torch", "2.39.0"]
+
+
+def test_a_dry_search_says_what_it_begins_with_and_what_it_takes_at_most(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["new", "7", "--from", "script.py", *TOLD])
+    releases: dict[str, Faults] = {f"2.{minor}.0": {} for minor in range(30, 40)}
+    with serve_index(build_wheels(tmp_path / "wheels", releases), tmp_path / "index") as index:
+        command = ["run", "pytorch_7", "--torch", "minors", "--bisect", "--dry-run", "--index", index]
+        capsys.readouterr()
+        assert main(command) == 0
+        out, told = capsys.readouterr()
+        assert re.findall(r"^torch (\S+)", out, re.MULTILINE) == ["2.30.0", "2.39.0"]
+        assert "would begin with 2 cells in 2 environments, 2 of them to be installed: about 10.0 GiB and" in told
+        assert "a check that changes once needs 6 of the 10 releases at most: about 30.0 GiB\n" in told
+        assert "would run at most 10 cells in 10 environments, 10 of them to be installed: about 50.0 GiB and" in told
+        assert main([*command, "--json"]) == 0
+        facts = json.loads(capsys.readouterr().out)
+        assert [len(part["to_install"]) for part in (facts, facts["at_most"])] == [2, 10]
+    assert not (tmp_path / "home" / "envs").exists()
+
+
+@pytest.mark.skipif(may_be_here("cuda"), reason="builds for CUDA are wanted here")
+@pytest.mark.parametrize("there", [("2.30.0",), ("2.30.0", "2.31.0")])
+def test_smaller_builds_are_advised_for_what_no_folder_has(
+    there: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder of wheels need not have every release; the others come from the index, which has builds for CUDA."""
+    main(["new", "7", "--from", "script.py", *TOLD])
+    folder = build_wheels(tmp_path / "folder", {version: {} for version in there})
+    releases: dict[str, Faults] = {"2.30.0": {}, "2.31.0": {}}
+    with serve_index(build_wheels(tmp_path / "wheels", releases), tmp_path / "index") as index:
+        monkeypatch.setenv("UV_DEFAULT_INDEX", index)
+        main(["run", "pytorch_7", "--torch", "minors", "--dry-run", "--find-links", str(folder)])
+    assert ("--torch-backend cpu" in capsys.readouterr().err) is (len(there) < 2)

@@ -17,7 +17,7 @@ from pt2bugs.envs.environment import Key
 from pt2bugs.results.history import Histories, State
 from pt2bugs.results.journal import Record
 from pt2bugs.results.line import version_key
-from pt2bugs.run.plan import Target, Work, line_of
+from pt2bugs.run.plan import Target, Work, is_answered, line_of
 
 _STATES = {Outcome.PASS: State.NO_BUG, **dict.fromkeys(FAILURES, State.BUG)}
 
@@ -54,6 +54,8 @@ def deciding(
                     if record["message"].startswith(NOT_IMPORTED):
                         del searches[row]
                         break
+                    if release not in search.states and not is_answered(lines, target, cell):
+                        continue  # an error of an earlier run is tried again
                     search.states[release] = _STATES.get(Outcome(record["outcome"]), State.UNKNOWN)
                     if search.states[release] is State.BUG:
                         failures[release] = identity(cell, record)

@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pt2bugs.bisect.deciding import deciding
-from pt2bugs.case.cells import Cell
+from pt2bugs.case.cells import Cell, CellName
 from pt2bugs.case.model import Case
 from pt2bugs.case.observation import NOT_IMPORTED, Observation, shortened, telling_line
 from pt2bugs.case.versions import public_or_empty
-from pt2bugs.case.vocabulary import COUNTED, EXPECTED, Verdict, number_of
+from pt2bugs.case.vocabulary import COUNTED, EXPECTED, Outcome, Verdict, number_of
 from pt2bugs.commands import OK, UNEXPECTED
 from pt2bugs.commands.console import fit, print_json, say, warn
-from pt2bugs.commands.cost import render_cost
+from pt2bugs.commands.cost import render_cost, render_search_cost
 from pt2bugs.commands.machines import run_cells
 from pt2bugs.commands.options import MatrixOptions, ShardOptions, option
 from pt2bugs.commands.selection import (
@@ -30,6 +30,7 @@ from pt2bugs.commands.selection import (
 )
 from pt2bugs.curate.bless import FailureIdentity, identity_of, row_of
 from pt2bugs.engine.check import NOTHING_COMPILED
+from pt2bugs.envs.releases import has_wheel
 from pt2bugs.errors import InputError
 from pt2bugs.files import append_text
 from pt2bugs.report.annotations import Measured, run_annotations, run_summary
@@ -53,7 +54,8 @@ EXAMPLES = (
         "pt2bugs run --torch 2.13.0 --capability default --threads 2 --results plain",
         "without vector instructions, with two threads; `pt2bugs diff results plain` says what differs",
     ),
-    ("pt2bugs run pytorch_172073 --torch minors --bisect", "a new case: the four or five releases that decide"),
+    ("pt2bugs run pytorch_172073 --torch minors --bisect", "a new case: only the releases that decide"),
+    ("pt2bugs run pytorch_172073 --torch minors --bisect --dry-run", "with which releases that begins, and at most"),
     ("pt2bugs run --torch minors --shard 3/10", "the third of ten parts, for a CI machine"),
 )
 
@@ -96,10 +98,20 @@ def run(options: Options) -> int:
         options: of the command.
     """
     planned = plan(options)
+    _tell_smaller_builds(options, planned.work)
     if options.dry_run:
-        return render_cost(options, planned.work, planned.newest.lines(), as_json=options.json)
+        return _render_cost(options, planned)
     planned = measure(options, planned)
     return render(options, planned, query(planned))
+
+
+def _render_cost(options: Options, planned: Planned) -> int:
+    work, lines = planned.work, planned.newest.lines()
+    if options.bisect:
+        if first := next(deciding(planned.meant, planned.newest, _identity), []):
+            return render_search_cost(options, first, work, lines, as_json=options.json)
+        work = []
+    return render_cost(options, work, lines, as_json=options.json)
 
 
 @dataclass(frozen=True)
@@ -137,8 +149,8 @@ def plan(options: Options) -> Planned:
         NothingSelected: the selection is empty.
     """
     matrix = plan_matrix(options)
-    if options.bisect and (options.rerun or options.dry_run or options.shard):
-        raise InputError("--bisect decides by what it has seen; leave out --rerun, --dry-run and --shard")
+    if options.bisect and (options.rerun or options.shard):
+        raise InputError("--bisect decides by what it has seen; leave out --rerun and --shard")
     if options.capability:
         matrix = _with_capability(matrix, options)
     meant = on_this_machine(_part(matrix, options), options.device, options.cluster)
@@ -169,12 +181,7 @@ def measure(options: Options, planned: Planned) -> Planned:
             yield work, how
             ran.extend(work)
 
-    store = open_store(options)
-    if not (options.torch_backend or options.index or options.find_links or may_be_here("cuda")) and any(
-        store.find(part.target.key) is None for part in planned.work if part.target.python is None
-    ):
-        say("builds for the CPU are a sixth of the size, where PyTorch's own index can be reached: --torch-backend cpu")
-    run_cells(options, store, planned.results, planned.newest, batches())
+    run_cells(options, open_store(options), planned.results, planned.newest, batches())
     planned.results.derive(planned.newest)
     if not options.bisect:
         return planned
@@ -185,12 +192,47 @@ def measure(options: Options, planned: Planned) -> Planned:
         for target in [part.target]
     ]
     narrowed = replace(planned, meant=meant, work=ran)
+    _tell_search(planned, narrowed)
+    return narrowed
+
+
+def _tell_search(planned: Planned, narrowed: Planned) -> None:
+    """Say what a search left out, and why."""
     if foreign := _not_imported(query(narrowed).lines):
         say(f"--bisect: no more was run of a file that a release cannot import: {', '.join(foreign)}")
-    else:
-        spared = number_of(planned.cells - narrowed.cells, "cell")
-        say(f"--bisect: not run, since the releases on both sides answer alike: {spared}")
-    return narrowed
+        return
+    lines = planned.newest.lines()
+    answered: dict[tuple[CellName, Sequence[str]], list[str]] = {}
+    silent: dict[str, None] = {}
+    for part in narrowed.meant:
+        for cell in part.cells:
+            record = line_of(lines, part.target, cell)
+            if record is None or record["outcome"] == Outcome.ERROR:
+                silent[str(part.target)] = None
+            else:
+                answered.setdefault((cell.key, part.target.key.extras), []).append(part.target.key.torch)
+    left_out = {(part.target.key, cell.key) for part in planned.meant for cell in part.cells}
+    left_out -= {(part.target.key, cell.key) for part in narrowed.meant for cell in part.cells}
+    between = 0
+    for key, cell_name in left_out:
+        releases = sorted([*answered.get((cell_name, key.extras), []), key.torch], key=version_key)
+        between += key.torch not in (releases[0], releases[-1])
+    if between:
+        say(f"--bisect: not run, since the releases on both sides answer alike: {number_of(between, 'cell')}")
+    if beyond := len(left_out) - between:
+        say(f"--bisect: not run, since no release on one side has an answer: {number_of(beyond, 'cell')}")
+    if silent:
+        say(f"--bisect: an error is no answer, and the same command tries again: {', '.join(silent)}")
+
+
+def _tell_smaller_builds(options: Options, work: Sequence[Work]) -> None:
+    """Say how to get builds for the CPU, where others would be installed that this machine cannot use."""
+    if options.torch_backend or options.index or may_be_here("cuda"):
+        return
+    store = open_store(options)
+    keys = [part.target.key for part in work if part.target.python is None]
+    if any(store.find(key) is None and not has_wheel(store.source, key.torch) for key in keys):
+        say("builds for the CPU are a sixth of the size, where PyTorch's own index can be reached: --torch-backend cpu")
 
 
 def _identity(cell: Cell, record: Record) -> FailureIdentity:

@@ -112,6 +112,21 @@ def package_versions(name: str, source: Sources) -> list[Version]:
     return sorted(versions)
 
 
+def has_wheel(source: Sources, torch: str) -> bool:
+    """Return whether a folder of `find_links` has a wheel of a torch release, so that no index is asked for it.
+
+    Args:
+        source: of packages.
+        torch: the release.
+    """
+    for filename in _folder_filenames(source.find_links, "torch"):
+        with contextlib.suppress(InvalidWheelFilename, InvalidVersion):
+            _, version, _, tags = parse_wheel_filename(filename)
+            if version.public == torch and any(map(_python_of, tags)):
+                return True
+    return False
+
+
 def known_releases(source: Sources, warn: Callable[[str], None]) -> list[Release]:
     """Return `available_releases`; without a network, what the index listed the last time it was asked.
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from pt2bugs.case.cells import Cell
 from pt2bugs.case.model import Case
@@ -204,6 +204,9 @@ class Runner:
         record: called with every line that was written to the journal.
     """
 
+    _has_told_removed: ClassVar = False
+    """A search has a runner for each of its steps, and the user the same variables in all of them."""
+
     def __init__(
         self,
         results: Results,
@@ -218,7 +221,6 @@ class Runner:
         self._journals = Journals(results)
         self._stopping = threading.Event()
         self._changed = threading.Condition()
-        self._has_told_removed = False
         self._needed: set[Key] = set()
         """Environments that this run has ready and not finished with; the budget must not remove them."""
 
@@ -324,7 +326,7 @@ class Runner:
         """
         with self._changed:
             is_news = names and not self._has_told_removed
-            self._has_told_removed |= bool(names)
+            Runner._has_told_removed |= bool(names)
         if is_news:
             self.log(f"kept from the cells, as they change what a compiler does: {', '.join(names)}")
 
