@@ -135,6 +135,15 @@ def test_the_tables_of_repairs_are_those_of_the_committed_lines() -> None:
     assert text == module.page(text), "python docs/make_repairs.py"
 
 
+def test_the_page_of_the_corpus_is_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert main(["corpus", "-o", str(tmp_path / "corpus.md")]) == 0
+    written = (tmp_path / "corpus.md").read_text(encoding="utf-8")
+    assert (ROOT / "docs" / "reference" / "corpus.md").read_text(encoding="utf-8") == written, (
+        "pt2bugs corpus -o docs/reference/corpus.md"
+    )
+
+
 def test_the_picture_of_the_readme_is_up_to_date(tmp_path: Path) -> None:
     where = ["--cases", str(ROOT / "cases"), "--results", str(ROOT / "results")]
     assert main(["matrix", "--summary", str(tmp_path / "bugs.svg"), *where]) == 0
