@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/90552"
+# fix = "https://github.com/pytorch/pytorch/pull/113277"
 # same-fix = "pytorch_99455"
 # title = "A leaf that is made in the compiled function needs no gradient outside"
 # component = "aotautograd"

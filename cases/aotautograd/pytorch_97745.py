@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/97745"
+# fix = "https://github.com/pytorch/pytorch/pull/98960"
 # title = "Two losses whose graphs share a detached tensor cannot both be run backward"
 # component = "aotautograd"
 # symptom = "internal-error"

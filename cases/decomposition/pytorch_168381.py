@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/168381"
+# fix = "https://github.com/pytorch/pytorch/pull/168922"
 # title = "index_select of a transposed tensor keeps the transposed strides"
 # component = "decomposition"
 # symptom = "wrong-result"

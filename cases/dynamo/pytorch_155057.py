@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/155057"
+# fix = "https://github.com/pytorch/pytorch/pull/156527"
 # upstream = "closed"
 # upstream-seen = 2026-11-25
 # title = "A function that is compiled again after torch._dynamo.reset() crashes"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/157945"
+# fix = "https://github.com/pytorch/pytorch/pull/158190"
 # upstream = "closed"
 # upstream-seen = 2026-11-25
 # title = "The first two results of linalg.svd cannot be taken as a slice"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/95425"
+# fix = "https://github.com/pytorch/pytorch/pull/98812"
 # title = "random.uniform in a compiled function is drawn once"
 # component = "dynamo"
 # symptom = "wrong-result"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/174963"
+# fix = "https://github.com/pytorch/pytorch/pull/175638"
 # upstream = "open"
 # upstream-seen = 2026-11-24
 # reported-on = "2.11.0.dev20260209"

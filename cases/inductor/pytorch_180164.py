@@ -4,7 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/180164"
-# fix = "https://github.com/pytorch/pytorch/pull/180169"
+# fix = "https://github.com/pytorch/pytorch/pull/180166"
 # upstream = "closed"
 # upstream-seen = 2026-11-24
 # title = "gradient of the base of slice_scatter under sum is zero"

@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/180771"
+# fix = "https://github.com/pytorch/pytorch/pull/180166"
 # same-fix = "pytorch_180164"
 # title = "The gradient of slice_scatter is zero where the input is kept"
 # component = "inductor"

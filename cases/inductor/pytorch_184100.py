@@ -4,6 +4,7 @@
 #
 # [tool.pt2bugs]
 # issue = "https://github.com/pytorch/pytorch/issues/184100"
+# fix = "https://github.com/pytorch/pytorch/pull/184516"
 # upstream = "closed"
 # upstream-seen = 2026-11-24
 # title = "Backward of a complex tensor times a complex literal fails in lowering"
