@@ -232,12 +232,11 @@ def swapped(swaps: Sequence[FileSwap], folder: str) -> Iterator[list[tuple[str, 
             importlib.import_module(_module_name(swap["file"]))
     gc.unfreeze()
     wanted = {f"{folder}{swap['file']}" for swap in swaps}
+    modules = [module for module in list(sys.modules.values()) if getattr(module, "__file__", None) in wanted]
     functions = {
         id(function): (function, function.__code__, function.__defaults__, function.__kwdefaults__)
-        for function in gc.get_objects()
-        if type(function) is types.FunctionType and function.__code__.co_filename in wanted
+        for function in _functions_of(modules)
     }
-    modules = [module for module in list(sys.modules.values()) if getattr(module, "__file__", None) in wanted]
     classes = [
         value
         for module in modules
@@ -253,11 +252,29 @@ def swapped(swaps: Sequence[FileSwap], folder: str) -> Iterator[list[tuple[str, 
             function.__code__, function.__defaults__, function.__kwdefaults__ = code, defaults, kwdefaults
         for owner, had in names:
             _restore(owner, had)
-        for wrapper in gc.get_objects():
-            # By its type: a weak reference that is dead answers no question.
-            if type(wrapper) is _lru_cache_wrapper and id(getattr(wrapper, "__wrapped__", None)) in functions:
-                wrapper.cache_clear()
+        _clear_caches([function for function, *_ in functions.values()])
         gc.freeze()
+
+
+def _functions_of(modules: Sequence[types.ModuleType]) -> list[types.FunctionType]:
+    """Return the functions that stand in the text of modules, wherever they are kept.
+
+    Nobody lists them; each refers to the names of its module. To look at all objects there are would copy their memory.
+    """
+    files = {module.__file__ for module in modules}
+    referrers = gc.get_referrers(*(vars(module) for module in modules)) if modules else []
+    return [
+        referrer
+        for referrer in referrers
+        if type(referrer) is types.FunctionType and referrer.__code__.co_filename in files
+    ]
+
+
+def _clear_caches(functions: Sequence[types.FunctionType]) -> None:
+    """Forget what `functools.cache` keeps of functions."""
+    for wrapper in gc.get_referrers(*functions) if functions else ():
+        if type(wrapper) is _lru_cache_wrapper:
+            wrapper.cache_clear()
 
 
 def _restore(owner: Any, names: Mapping[str, Any]) -> None:
@@ -280,14 +297,12 @@ def _swap(swaps: Sequence[FileSwap], folder: str) -> list[tuple[str, int]]:
         with contextlib.suppress(Exception):
             importlib.import_module(_module_name(swap["file"]))
     gc.unfreeze()
-    everything = gc.get_objects()
-    wanted = {f"{folder}{swap['file']}" for swap in swaps}
+    loaded = {getattr(module, "__file__", None): module for module in list(sys.modules.values())}
+    modules = {path: loaded[path] for swap in swaps if (path := f"{folder}{swap['file']}") in loaded}
     functions: dict[tuple[str, int, str], list[types.FunctionType]] = {}
-    for function in everything:
-        if type(function) is types.FunctionType and function.__code__.co_filename in wanted:
-            code = function.__code__
-            functions.setdefault((code.co_filename, code.co_firstlineno, code.co_name), []).append(function)
-    modules = {getattr(module, "__file__", None): module for module in list(sys.modules.values())}
+    for function in _functions_of(list(modules.values())):
+        code = function.__code__
+        functions.setdefault((code.co_filename, code.co_firstlineno, code.co_name), []).append(function)
     files = []
     for swap in swaps:
         path = f"{folder}{swap['file']}"
@@ -307,17 +322,14 @@ def _swap(swaps: Sequence[FileSwap], folder: str) -> list[tuple[str, int]]:
             for line, scope in swap["added"]
         ]
     )
-    swapped: set[int] = set()
+    swapped: dict[int, types.FunctionType] = {}
     for swap, path, module, mixed in files:
         for old_line, new_line, defaults in swap["functions"]:
             try:
                 swapped |= _swap_function(functions, path, module, mixed, old_line, new_line, defaults=defaults)
             except Exception:
                 unswapped.append((swap["file"], new_line))
-    for wrapper in everything:
-        if type(wrapper) is _lru_cache_wrapper and id(getattr(wrapper, "__wrapped__", None)) in swapped:
-            wrapper.cache_clear()
-    del everything, functions
+    _clear_caches(list(swapped.values()))
     gc.freeze()
     return unswapped
 
@@ -374,14 +386,14 @@ def _swap_function(
     new_line: int,
     *,
     defaults: bool,
-) -> set[int]:
+) -> dict[int, types.FunctionType]:
     node = mixed.statement(new_line)
     name = getattr(node, "name", "")
     live = functions.get((path, old_line, name), [])
     new = mixed.codes.get((new_line, name))
     if not live or new is None:
         raise SwapError(f"{name} is not there as a function")
-    swapped = set()
+    swapped = {}
     for old_code, new_code in _pairs(live[0].__code__, new):
         for function in functions.get((path, old_code.co_firstlineno, old_code.co_name), []):
             if function.__code__ is not old_code and function.__code__ != old_code:
@@ -389,7 +401,7 @@ def _swap_function(
             if old_code.co_freevars != new_code.co_freevars:
                 raise SwapError(f"{name} has other free variables")
             function.__code__ = new_code
-            swapped.add(id(function))
+            swapped[id(function)] = function
     if defaults:
         bare: Any = node
         bare.decorator_list = []

@@ -10,13 +10,14 @@ import contextlib
 import difflib
 import hashlib
 import re
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import compress
+from pathlib import Path
 from typing import Any, TypeVar
 
 from pt2bugs.case.failure import Level
@@ -177,7 +178,7 @@ class Isolator:
         wheels: their torch folders.
         budget_s: seconds for finding a set, and again for minimizing it; a proof may take longer.
         neighbours: checks that pass in the bad release, and must go on to do so.
-        neighbours_s: seconds for finding out which of them execute a changed unit, and again for running those.
+        neighbours_s: seconds for finding out which of them execute a changed unit, and for running those.
         jobs: runs at once, where several are made of one thing.
         say: told of every step.
     """
@@ -192,7 +193,7 @@ class Isolator:
         *,
         budget_s: float,
         neighbours: Sequence[Check] = (),
-        neighbours_s: float = 40.0,
+        neighbours_s: float = 30.0,
         jobs: int = 1,
         say: Say = lambda _: None,
     ) -> None:
@@ -224,9 +225,11 @@ class Isolator:
             self._reproduce(is_documented)
             self._trace()
             self._extend()
-            selection = self._search()
+            with self._tracing_neighbours():
+                selection = self._search()
+                if selection:
+                    selection = self._minimize_hunks(selection)
             if selection:
-                selection = self._minimize_hunks(selection)
                 self._prove(selection)
         except OutOfTimeError:
             self.result.reason = self.result.reason or "the time was up"
@@ -447,8 +450,7 @@ class Isolator:
 
     def _text_of(self, texts: Mapping[str, str], units: Iterable[Unit]) -> Answer:
         self.result.trials += 1
-        with self.bad.patched(texts, self.check) as patched:
-            run = patched.run(self.check)
+        run = self.bad.patched(texts, self.check).run(self.check)
         self._last, self._applied = run, frozenset(units)
         answer = self.judge.answer(run)
         self._tell("as text", units, answer, run)
@@ -811,12 +813,10 @@ class Isolator:
         """Repeat it as text in fresh processes: sufficient, minimal, necessary, and nothing else turned red."""
         whole: dict[Unit, frozenset[int] | None] = dict.fromkeys(selection)
         for taken in [selection, whole] if whole != selection else [selection]:
-            with self.bad.patched(self.wheels.mixed(taken), self.check) as patched:
-                self.result.trials += 1
-                runs = [patched.run(self.check) for _ in range(RUNS)]
-                if all(self.judge.answer(run) is Answer.GREEN for run in runs):
-                    self._take(taken, runs)
-                    break
+            runs = self._patched_runs(self.bad, self.wheels.mixed(taken))
+            if all(self.judge.answer(run) is Answer.GREEN for run in runs):
+                self._take(taken, runs)
+                break
         else:
             seen = next(run.seen.summary for run in runs if self.judge.answer(run) is not Answer.GREEN)
             self.result.reason = f"as text, in fresh processes, it is not green: {seen}"
@@ -825,8 +825,7 @@ class Isolator:
         problems = [*unsteady, *filter(None, self._problems(taken, green))]
         if not problems:
             # This takes minutes, and what is no proof for another reason stays none.
-            with self.bad.patched(self.wheels.mixed(taken), self.check) as patched:
-                red = self._neighbours(taken, patched)
+            red = self._neighbours(taken, self.bad.patched(self.wheels.mixed(taken), self.check))
             problems = [red] if red else []
         self.result.reason = "; ".join(problems)
         if not problems:
@@ -846,8 +845,8 @@ class Isolator:
 
     def _patched_runs(self, release: Release, texts: Mapping[str, str]) -> list[Run]:
         self.result.trials += 1
-        with release.patched(texts, self.check) as patched:
-            return self._at_once(*[partial(patched.run, self.check)] * RUNS)
+        patched = release.patched(texts, self.check)
+        return self._at_once(*[partial(patched.run, self.check)] * RUNS)
 
     def _leave_out(
         self, selection: dict[Unit, frozenset[int] | None], green: Run
@@ -947,19 +946,15 @@ class Isolator:
         always = always and not changed
         deadline = time.monotonic() + self._neighbours_s
 
-        def meets(check: Check) -> bool:
+        def pair(check: Check) -> tuple[Run, Run] | None:
             met = self._units_met_by(check) if time.monotonic() < deadline else None
-            return met is not None and (always or bool(met & changed))
+            return (patched.run(check), self.bad.run(check)) if met is not None and (always or met & changed) else None
 
         likeliest = sorted(self.neighbours, key=lambda check: -_mentions(check, selection))
-        meeting = compress(likeliest, self._at_once(*(partial(meets, check) for check in likeliest)))
+        pairs = self._at_once(*(partial(pair, check) for check in likeliest))
         stayed = asked = 0
         problem = ""
-        deadline = time.monotonic() + self._neighbours_s
-        for check in meeting:
-            if time.monotonic() > deadline:
-                break
-            run, before = self._at_once(partial(patched.run, check), partial(self.bad.run, check))
+        for check, (run, before) in ((check, pair) for check, pair in zip(likeliest, pairs, strict=True) if pair):
             if not before.passed:
                 # It did a moment ago: it is flaky, or the machine is too busy for its time limit.
                 continue
@@ -973,17 +968,44 @@ class Isolator:
         self._say(f"{stayed} of {asked} checks that execute a changed function stay green")
         return problem
 
-    def _units_met_by(self, check: Check) -> set[tuple[str, tuple[str, str, int]]] | None:
-        """Return file and key of what a check executes in the bad release; None if it does not pass there."""
+    @contextlib.contextmanager
+    def _tracing_neighbours(self) -> Iterator[None]:
+        """Trace neighbours beside a search, which makes one run at a time and leaves the other cores idle."""
+        over = threading.Event()
+
+        def trace() -> None:
+            for check in self.neighbours:
+                if over.is_set():
+                    break
+                self._trace_of(check)
+
+        pool = ThreadPoolExecutor(1)
+        try:
+            if self._jobs > 1:
+                pool.submit(trace)
+            yield
+        finally:
+            # The run that has begun goes on beside what comes next.
+            over.set()
+            pool.shutdown(wait=False)
+
+    def _trace_of(self, check: Check) -> Path:
+        """Return the file of what a check executes in the bad release; it is empty if it does not pass there."""
         name = hashlib.sha256(f"{check.name} {check.device} {check.backend} ".encode() + check.path.read_bytes())
         path = self.bad.traces / name.hexdigest()[:24]
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
-            running = self.bad.scratch / name.hexdigest()
+            # Of its own: two threads may trace the same check.
+            running = self.bad.scratch / f"{name.hexdigest()}-{threading.get_ident()}"
             passed = self.bad.run(check, trace=running).passed
             lines = running.read_text() if passed and running.exists() else ""
             running.unlink(missing_ok=True)
             write_text(path, lines)
+        return path
+
+    def _units_met_by(self, check: Check) -> set[tuple[str, tuple[str, str, int]]] | None:
+        """Return file and key of what a check executes in the bad release; None if it does not pass there."""
+        path = self._trace_of(check)
         met = set()
         for file, line in executed(path):
             pair = self.wheels.pair(file) if file in {unit.file for unit in self.result.units} else None

@@ -121,6 +121,8 @@ class Release:
         self._lock = threading.Lock()
         self._engines: set[Engine] = set()
         self._copy: PatchedTorch | None = None
+        self._patched = contextlib.ExitStack()
+        self._asked: tuple[Mapping[str, str], EngineSettings, PatchedRelease] | None = None
         self._opened: tuple[Measuring, _Workers] | None = None
         self.scratch = self._stack.enter_context(RunFolder.create("isolate"))
 
@@ -190,9 +192,10 @@ class Release:
             keeps_python_path=False,
         )
 
-    @contextlib.contextmanager
-    def patched(self, texts: Mapping[str, str], check: Check) -> Iterator[PatchedRelease]:
-        """Yield a copy of the release with other texts, in a process that imports it anew.
+    def patched(self, texts: Mapping[str, str], check: Check) -> PatchedRelease:
+        """Return a copy of the release with other texts, in a process that imports it anew.
+
+        There is one copy: it ends when it is asked for with other texts, and is the same as long as they are.
 
         Args:
             texts: by file, relative to the torch folder.
@@ -206,15 +209,22 @@ class Release:
             self._copy = self._stack.enter_context(
                 patched_torch(self.environment.torch, home, self.environment.key.folder)
             )
-        self._copy.patch(texts)
-        if self._opened is not None:
-            self._copy.remember(Path(self._opened[0].facts.memory))
+            self._stack.enter_context(self._patched)
         settings = replace(self._settings(check), paths=(self._copy.path,), env={"PT2BUGS_HOME": str(self._copy.home)})
-        with self._engine(settings) as engine, contextlib.closing(PatchedRelease(engine)) as patched:
-            yield patched
+        if self._asked is None or self._asked[:2] != (texts, settings):
+            self._asked = None
+            self._patched.close()
+            self._copy.patch(texts)
+            if self._opened is not None:
+                self._copy.remember(Path(self._opened[0].facts.memory))
+            engine = self._patched.enter_context(self._engine(settings))
+            patched = self._patched.enter_context(contextlib.closing(PatchedRelease(engine)))
+            self._asked = texts, settings, patched
+        return self._asked[2]
 
     def close(self) -> None:
-        """End its processes and remove its copy."""
+        """End its processes and remove its copy. A thread that still waits for a run gets no answer."""
+        self.stop()
         self._stack.close()
 
 
