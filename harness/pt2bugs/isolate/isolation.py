@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeVar
 
 from pt2bugs.case.failure import Level
@@ -378,14 +377,11 @@ class Isolator:
 
     def _trivial(self, release: Release) -> set[tuple[str, int]]:
         """Return what a trivial program of the same backend executes in a release."""
-        path = release.scratch / f"trivial-{self.check.backend}-{self.check.device}"
-        if not path.exists():
-            program = release.scratch / "trivial.py"
-            program.write_text(_TRIVIAL)
-            arguments = {"device": self.check.device, "backend": self.check.backend}
-            check = Check(program, "test", arguments, self.check.device, self.check.backend, 60, None)
-            release.run(check, trace=path)
-        return executed(path)
+        program = release.scratch / "trivial.py"
+        program.write_text(_TRIVIAL)
+        arguments = {"device": self.check.device, "backend": self.check.backend}
+        check = Check(program, "test", arguments, self.check.device, self.check.backend, 60, None)
+        return executed(release.trace_of(check))
 
     # --- trials ------------------------------------------------------------------------------------------
 
@@ -977,7 +973,7 @@ class Isolator:
             for check in self.neighbours:
                 if over.is_set():
                     break
-                self._trace_of(check)
+                self.bad.trace_of(check)
 
         pool = ThreadPoolExecutor(1)
         try:
@@ -989,23 +985,9 @@ class Isolator:
             over.set()
             pool.shutdown(wait=False)
 
-    def _trace_of(self, check: Check) -> Path:
-        """Return the file of what a check executes in the bad release; it is empty if it does not pass there."""
-        name = hashlib.sha256(f"{check.name} {check.device} {check.backend} ".encode() + check.path.read_bytes())
-        path = self.bad.traces / name.hexdigest()[:24]
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            # Of its own: two threads may trace the same check.
-            running = self.bad.scratch / f"{name.hexdigest()}-{threading.get_ident()}"
-            passed = self.bad.run(check, trace=running).passed
-            lines = running.read_text() if passed and running.exists() else ""
-            running.unlink(missing_ok=True)
-            write_text(path, lines)
-        return path
-
     def _units_met_by(self, check: Check) -> set[tuple[str, tuple[str, str, int]]] | None:
         """Return file and key of what a check executes in the bad release; None if it does not pass there."""
-        path = self._trace_of(check)
+        path = self.bad.trace_of(check)
         met = set()
         for file, line in executed(path):
             pair = self.wheels.pair(file) if file in {unit.file for unit in self.result.units} else None

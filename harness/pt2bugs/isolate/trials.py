@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import hashlib
 import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,6 +21,7 @@ from pt2bugs.engine.folders import RunFolder
 from pt2bugs.engine.normalize import Normalizer
 from pt2bugs.engine.protocol import Limits
 from pt2bugs.envs.environment import Environment
+from pt2bugs.files import write_text
 from pt2bugs.isolate.patched import PatchedTorch, patched_torch
 from pt2bugs.isolate.search import Answer
 from pt2bugs.isolate.units import PatchError, Selection, Unit, Wheels
@@ -160,6 +162,27 @@ class Release:
             if unfit is not None and unfit.outcome is Outcome.ERROR:
                 raise EngineError(unfit.message)
             return _run(worker, measuring.engine, check, swap=list(swap), trace=trace, write=write)
+
+    def trace_of(self, check: Check) -> Path:
+        """Return the file of what a check executes, made once for all isolations; empty if the check does not pass.
+
+        Args:
+            check: what to run.
+
+        Raises:
+            EngineError: the environment is broken.
+        """
+        name = hashlib.sha256(f"{check.name} {check.device} {check.backend} ".encode() + check.path.read_bytes())
+        path = self.traces / name.hexdigest()[:24]
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # Of its own: two threads may trace the same check.
+            running = self.scratch / f"{name.hexdigest()}-{threading.get_ident()}"
+            passed = self.run(check, trace=running).passed
+            lines = running.read_text() if passed and running.exists() else ""
+            running.unlink(missing_ok=True)
+            write_text(path, lines)
+        return path
 
     def _open(self, check: Check) -> tuple[Measuring, _Workers]:
         with self._lock:

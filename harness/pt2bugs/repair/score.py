@@ -490,16 +490,8 @@ def _mentions(check: Check, words: Mapping[str, int]) -> int:
 
 def _traced(bad: Release, check: Check, pairs: Mapping[str, FilePair]) -> set[tuple[str, tuple[str, str, int]]]:
     """Return file and key of what a check executes in the bad release; nothing if it does not pass there."""
-    name = hashlib.sha256(f"{check.name} {check.device} {check.backend} ".encode() + check.path.read_bytes())
-    path = bad.traces / name.hexdigest()[:24]
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        running = bad.scratch / "neighbour"
-        running.unlink(missing_ok=True)
-        passed = bad.run(check, trace=running).passed
-        write_text(path, running.read_text() if passed and running.exists() else "")
     met = set()
-    for file, line in executed(path):
+    for file, line in executed(bad.trace_of(check)):
         item = pairs[file].bad.item_at(line) if file in pairs else None
         if item is not None:
             met.add((file, item.key))
