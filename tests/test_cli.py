@@ -347,10 +347,12 @@ def test_completion_of_fish(capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert "complete -c pt2bugs -n '__fish_seen_subcommand_from compare' -l offline" in lines
     assert any("-n __fish_use_subcommand -a compare " in line for line in lines)
-    assert any("-l torch -r -k -a '(pt2bugs list --releases" in line for line in lines)
+    assert any("-l torch -x -k -a '(pt2bugs list --releases" in line for line in lines)
     assert "complete -c pt2bugs -n '__fish_seen_subcommand_from match' -F" in lines
     assert any("from dataset' -s o -l output -r -F" in line for line in lines)
     assert any("from help' -a 'list run " in line for line in lines)
+    # With -r, fish names files beside the words.
+    assert [line for line in lines if "from envs' -l budget -x" in line]
     assert all(line.replace("\\'", "").count("'") % 2 == 0 for line in lines)
 
 
@@ -366,8 +368,11 @@ def test_completion(shell: str, corpus: Path, tmp_path: Path) -> None:
         (tmp_path / "pt2bugs").write_text(f'#!/bin/sh\nexec {sys.executable} -m pt2bugs "$@"\n')
         (tmp_path / "pt2bugs").chmod(0o755)
         (tmp_path / "traceback.txt").touch()
+        (tmp_path / "wheels").mkdir()
         asked = {
             "run pytorch_2": "pytorch_22",
+            "hotfix pytorch_2": "pytorch_22",
+            "run --find-links wh": "wheels",
             "match trace": "traceback.txt",
             "help compa": "compare",
             "list --no-p": "--no-pager",

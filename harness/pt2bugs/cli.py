@@ -455,9 +455,10 @@ def _words_of(action: argparse.Action) -> str:
     """Return which of these words an argument takes, or that it takes files; empty for none."""
     if action.dest in ("torch", "before", "after") or action.metavar == "RELEASE":
         return "releases"
-    if action.type in _PATHS or any(word in str(action.metavar) for word in ("FILE", "SCRIPT")):
+    # A requirement may be a wheel or a folder.
+    if action.type in _PATHS or any(word in str(action.metavar) for word in ("FILE", "SCRIPT", "DIR", "REQ")):
         return "files"
-    return "cases" if action.dest == "patterns" else ""
+    return "cases" if action.metavar == "CASE" else ""
 
 
 def _print_completion(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
@@ -503,7 +504,7 @@ def _fish() -> Iterator[str]:
 
     yield "complete -c pt2bugs -f"
     for option in _OWN:
-        takes = f" -r -a {quoted(' '.join(SHELLS))}" if option == "--print-completion" else ""
+        takes = f" -x -a {quoted(' '.join(SHELLS))}" if option == "--print-completion" else ""
         yield f"complete -c pt2bugs -n __fish_use_subcommand {named(option)}{takes}"
     yield "complete -c pt2bugs -n __fish_use_subcommand -a help -d 'all options of a command'"
     yield f"complete -c pt2bugs -n '__fish_seen_subcommand_from help' -a {quoted(' '.join(COMMANDS))}"
@@ -517,7 +518,7 @@ def _fish() -> Iterator[str]:
             if (kind := _words_of(action)) in _WORDS:
                 choices = f" -k -a {quoted(f'({_WORDS[kind]})')}"
             files = " -F" if kind == "files" else ""
-            takes = " -r" if words and action.nargs != 0 else ""
+            takes = (" -r" if files else " -x") if words and action.nargs != 0 else ""
             if words or choices or files:
                 yield f"complete -c pt2bugs -n {seen}{words and f' {words}'}{takes}{files}{choices}"
 
