@@ -92,6 +92,7 @@ def test_cases_stand_anywhere(corpus: Path, capsys: pytest.CaptureFixture[str]) 
         (["envs", "list", "more"], "unrecognized arguments: more"),
         (["envs", "gc", "--budget", "5"], "argument --budget: '5' is not a size with its unit; write for example 60G"),
         (["compare", "2.9.1", "2.10.0", "--ofline"], "unrecognized arguments: --ofline; did you mean --offline?\n"),
+        (["exposure", "train.py", "--ofline"], "unrecognized arguments: --ofline\n"),
         (["list", "--component", "dynmo"], "invalid choice: 'dynmo'; did you mean dynamo?\n"),
         (["export", "--format", "tsv"], "invalid choice: 'tsv'; did you mean csv?\n"),
         (["export", "--format", "x"], "invalid choice: 'x' (choose from csv, cells, json, junit, hud, parquet)\n"),

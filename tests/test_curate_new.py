@@ -268,6 +268,17 @@ def test_told_everything_it_is_a_case(folder: Path, capsys: pytest.CaptureFixtur
     assert "is there already" in capsys.readouterr().err
 
 
+def test_an_issue_that_the_installed_corpus_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder without a corpus goes by that one: the nearest cases of a bug are told beside it, never in its place."""
+    monkeypatch.chdir(tmp_path)
+    Path("script.py").write_text("import torch\n\nprint(torch.compile(torch.sin)(torch.ones(3)))\n")
+    assert main(["new", "163640", "--from", "script.py"]) == 2
+    assert re.search(r"pytorch_163640: is documented by .*/pytorch_163640\.py;", capsys.readouterr().err)
+    assert main(["new", "7", "--from", "script.py"]) == 0
+
+
 def test_told_nothing_it_waits_outside_the_corpus(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["new", "7", "--from", "script.py"]) == 0
     path = Path("pytorch_7.py")

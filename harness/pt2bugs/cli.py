@@ -275,8 +275,10 @@ def _refuse(prog: str, problem: str) -> NoReturn:
 
 def _suggestion(word: str, words: Iterable[str]) -> str:
     """Return a hint at the word that was probably meant; empty if none is near."""
-    close = difflib.get_close_matches(word, list(words), n=1)
-    return f"; did you mean {close[0]}?" if close else ""
+    # The dashes that all options share make none of them near.
+    bare = {known.lstrip("-"): known for known in words}
+    close = difflib.get_close_matches(word.lstrip("-"), list(bare), n=1)
+    return f"; did you mean {bare[close[0]]}?" if close else ""
 
 
 class Parser(argparse.ArgumentParser):

@@ -7,7 +7,7 @@ from dataclasses import MISSING, dataclass
 from pathlib import Path
 
 from pt2bugs.case.corpus import corpus_roots, load_cases
-from pt2bugs.case.model import CaseError
+from pt2bugs.case.model import Case, CaseError
 from pt2bugs.case.vocabulary import COMPONENTS, SYMPTOMS
 from pt2bugs.commands import OK
 from pt2bugs.commands.console import say
@@ -19,7 +19,7 @@ from pt2bugs.envs.extras import installed_torch
 from pt2bugs.errors import InputError
 from pt2bugs.files import walked, write_text
 
-EXAMPLES = (("pt2bugs new 163640 --from script.py", "a case file from a script that shows the bug"),)
+EXAMPLES = (("pt2bugs new 138654 --from script.py", "a case file from a script that shows the bug"),)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,16 +82,18 @@ def query(options: Options) -> NewCase:
     for known in [path, *(file for file in walked(options.cases, ".py") if file.name == f"{name.id}.py")]:
         if known.exists():
             raise InputError(f"{known}: is there already; name another id, or edit it")
-    return NewCase(name.id, path, text, is_ready, _neighbours(options, text, component, symptom))
+    corpus = _corpus(options.cases)
+    if documented := next((case for case in corpus if case.id == name.id), None):
+        raise InputError(f"{name.id}: is documented by {documented.path}; name another id for a case of your own")
+    return NewCase(name.id, path, text, is_ready, nearest(text, component, symptom, corpus))
 
 
-def _neighbours(options: Options, text: str, component: str, symptom: str) -> list[Neighbour]:
-    """Return the nearest cases; none where there is no corpus to read."""
+def _corpus(folder: Path) -> list[Case]:
+    """Return the cases of a folder, else those that are installed; none where they cannot be read."""
     try:
-        corpus = load_cases(corpus_roots([options.cases] if options.cases.is_dir() else ()))
+        return load_cases(corpus_roots([folder] if folder.is_dir() else ()))
     except CaseError:
         return []
-    return nearest(text, component, symptom, corpus)
 
 
 def render(new: NewCase) -> int:
