@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pt2bugs.case.header import parse_case
 from pt2bugs.case.model import Case
+from pt2bugs.case.observation import NOT_IMPORTED
 from pt2bugs.cli import main
 from pt2bugs.curate.rules import (
     RULES,
@@ -62,7 +63,16 @@ def write(folder: Path, program: str = RIGHT, name: str = "pytorch_1", **setting
 
 def line(torch: str, verdict: str, **more: Any) -> Any:
     where = {"check": "test_double", "device": "cpu", "backend": "eager", "outcome": "wrong"}
-    return {"torch": torch, "verdict": verdict, "graphs": 1, "duration_s": 0.5, "frame": "", **where, **more}
+    return {
+        "torch": torch,
+        "verdict": verdict,
+        "message": "",
+        "graphs": 1,
+        "duration_s": 0.5,
+        "frame": "",
+        **where,
+        **more,
+    }
 
 
 def test_a_complete_header(tmp_path: Path) -> None:
@@ -103,6 +113,18 @@ def test_imports(tmp_path: Path) -> None:
     finding = check_imports(write(tmp_path, "import numpy.linalg\n" + RIGHT))
     assert (finding.holds, finding.message) == (False, "imports numpy")
     assert check_imports(write(tmp_path, "import numpy.linalg\n" + RIGHT, labels=["numpy"])).holds
+
+
+def test_a_release_that_cannot_import_the_file_is_named(tmp_path: Path) -> None:
+    case = write(tmp_path, bugs=[BUG])
+    lacking = f"{NOT_IMPORTED}: cannot import name 'lookup_backend' from 'torch._dynamo'"
+    records = [line("2.0.1", "error", message=lacking), line("2.1.2+cpu", "error", message=lacking)]
+    finding = check_imports(case, [*records, line("2.2.2", "xfail"), line("2.3.1", "error", message="no compiler")])
+    assert finding.holds is False
+    assert finding.message.startswith("torch 2.0.1, 2.1.2 cannot import the file: ")
+    assert "requires-torch" in finding.message
+    answered = [line("2.0.1", "skip"), line("2.1.2", "pass", check="test_other")]
+    assert check_imports(case, [*records, *answered]).holds, "an answer of another Python or by the header"
 
 
 def test_lines_of_code() -> None:

@@ -20,7 +20,7 @@ from pt2bugs.case.expectation import Where, expected_bug
 from pt2bugs.case.failure import WRAPPERS, documents
 from pt2bugs.case.header import decode, parse_case, read_regular
 from pt2bugs.case.model import Bug, Case, CaseError, Check, Problem, pinned_release
-from pt2bugs.case.observation import Observation
+from pt2bugs.case.observation import NOT_IMPORTED, Observation
 from pt2bugs.case.versions import public, public_or_empty
 from pt2bugs.case.vocabulary import TORCH_BACKENDS, Outcome, Verdict, number_of
 from pt2bugs.curate.bless import covers, unmeasured_minors
@@ -133,14 +133,16 @@ def check_filled(case: Case) -> Finding:
     )
 
 
-def check_imports(case: Case) -> Finding:
-    """Ask for imports of torch and the standard library alone.
+def check_imports(case: Case, records: Sequence[Record] = ()) -> Finding:
+    """Ask for imports of torch and the standard library alone, which every measured release has.
 
     A case of an extra may import what that brings, a case about numpy that, and a case that is not for the CPU triton,
-    which comes with torch's wheels for accelerators.
+    which comes with torch's wheels for accelerators. A release that lacks the API has no answer (118260 on torch 2.0),
+    and the header says so.
 
     Args:
         case: the case.
+        records: its newest lines of the journal.
     """
     allowed = ALLOWED_IMPORTS | ({"numpy"} if "numpy" in case.labels else set())
     allowed |= {"triton"} if "cpu" not in case.devices else set()
@@ -150,9 +152,14 @@ def check_imports(case: Case) -> Finding:
             modules |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             modules.add((node.module or ".").partition(".")[0])
-    foreign = sorted(modules - allowed)
-    holds = not foreign or bool(case.extra)
-    return Finding("imports", holds, "" if holds else f"imports {', '.join(foreign)}")
+    problems = []
+    if (foreign := sorted(modules - allowed)) and not case.extra:
+        problems.append(f"imports {', '.join(foreign)}")
+    answered = _releases(record for record in records if record["verdict"] != Verdict.ERROR)
+    failed = _releases(record for record in records if record["message"].startswith(NOT_IMPORTED))
+    if lacking := [release for release in failed if release not in answered]:
+        problems.append(f"torch {', '.join(lacking)} cannot import the file: say in requires-torch which can")
+    return Finding("imports", not problems, "; ".join(problems))
 
 
 def check_size(case: Case) -> Finding:
@@ -598,7 +605,7 @@ def findings_of(
         check_header(case),
         check_identity(case, records, _foreign(case, corpus, failures or {})),
         check_filled(case),
-        check_imports(case),
+        check_imports(case, records),
         check_size(case),
         check_unique(case, corpus),
         check_main(case),
