@@ -214,6 +214,9 @@ def test_the_hash_follows_the_program_not_the_expectations(tmp_path: Path) -> No
     assert parse_case(write(tmp_path, BUG.replace("2.10", "2.11"))).hash == first
     assert parse_case(write(tmp_path, '# labels = ["x"]\n' + BUG)).hash == first
     assert parse_case(write(tmp_path, "# timeout = 9\n" + BUG)).hash != first
+    restricted = parse_case(write(tmp_path, '# requires-torch = ">=2.2"\n' + BUG))
+    assert restricted.hash != first
+    assert restricted.unrestricted_hash == first
     assert parse_case(write(tmp_path, BUG, PROGRAM + "x = 1\n")).hash != first
 
 

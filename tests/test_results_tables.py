@@ -90,6 +90,16 @@ def test_a_stale_line_is_left_out() -> None:
     assert newest([line(case_hash="h0")], {CASE.id: CASE}) == {}
 
 
+def test_a_requirement_that_comes_later_keeps_the_lines_of_the_releases_it_names() -> None:
+    settings = {"hash": "h2", "unrestricted_hash": "h1", "requires_torch": SpecifierSet(">=2.2")}
+    histories = Histories([Case(**{**CASE.__dict__, **settings})])
+    for torch in ("2.1.2+cpu", "2.2.2+cpu"):
+        histories.add(line(torch=torch))
+    histories.add(line(torch="2.3.1+cpu", case_hash="h0"))
+    assert [key.torch for key in histories.lines()] == ["2.2.2"]
+    assert {key.torch for key in histories.stale} == {"2.3.1"}, "what is ruled out is not asked for again"
+
+
 def test_a_case_without_a_file_has_no_row() -> None:
     assert newest([line(case="private_1", verdict="fail")], {CASE.id: CASE}) == {}
 

@@ -94,7 +94,7 @@ def test_a_failure_in_other_words_leaves_no_edge_open(
 def test_a_release_that_cannot_import_the_case_ends_the_search(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What the header then says makes stale what was measured, so that each further release would be measured twice."""
+    """The header has to say first which releases can: those below cannot answer."""
     Path("script.py").write_text(SCRIPT.replace("import torch\n", "import torch\nimport torch.newer\n", 1))
     releases = {f"2.{minor}.0": {"double": "raise"} if minor > 33 else {} for minor in range(30, 38)}
     files = {version: {"newer.py": ""} for version in [*releases][2:]}

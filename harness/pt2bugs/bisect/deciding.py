@@ -27,8 +27,8 @@ def deciding(
 ) -> Iterator[list[Work]]:
     """Yield what to run next: the ends, then halfway between two that answer differently, until none is left.
 
-    Of a case file that a release cannot import no more is run: what its header has to say of that, `requires-torch`,
-    makes stale what was measured before.
+    Of a case file that a release cannot import no more is run until its header says so, in `requires-torch`: what is
+    below that release cannot answer either.
 
     Args:
         meant: all cells in their environments.

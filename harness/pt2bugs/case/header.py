@@ -194,9 +194,21 @@ def parse_case(path: Path) -> Case:
     )
     if problems:
         raise CaseError(path, problems)
-    judged = f"{without_benches(block.program)}\0{json.dumps(settings, sort_keys=True)}"
-    digest = hashlib.sha256(judged.encode()).hexdigest()
-    return Case(id=path.stem, path=path, checks=checks, benches=benches, hash=digest[:16], doc=doc, **case)
+    program = without_benches(block.program)
+    return Case(
+        id=path.stem,
+        path=path,
+        checks=checks,
+        benches=benches,
+        hash=_digest(program, settings),
+        unrestricted_hash=_digest(program, {**settings, "requires-torch": None}),
+        doc=doc,
+        **case,
+    )
+
+
+def _digest(program: str, settings: Mapping[str, Any]) -> str:
+    return hashlib.sha256(f"{program}\0{json.dumps(settings, sort_keys=True)}".encode()).hexdigest()[:16]
 
 
 def _parse_toml(path: Path, toml: str, first: int) -> dict[str, Any]:

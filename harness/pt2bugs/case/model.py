@@ -138,7 +138,7 @@ class Case:
 
     `upstream` is the state of the issue on the day `upstream_seen`, `reported_on` the release that its reporter had,
     `found_beside` the address of what the failure was found with, where that is not the linked issue; `network` says
-    that a check needs one.
+    that a check needs one. `unrestricted_hash` is the hash of the case without its `requires_torch`.
     """
 
     id: str
@@ -149,6 +149,7 @@ class Case:
     symptom: str
     checks: tuple[Check, ...]
     hash: str
+    unrestricted_hash: str = ""
     fix: str = ""
     same_fix: str = ""
     devices: tuple[str, ...] = ("cpu",)

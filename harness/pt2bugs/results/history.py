@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar
 
 from packaging.version import Version
 from pt2bugs.case.cells import Cell
-from pt2bugs.case.expectation import apart_from, elsewhere, expected_bug, judge, shows_there
+from pt2bugs.case.expectation import apart_from, elsewhere, expected_bug, is_available, judge, shows_there
 from pt2bugs.case.failure import Failure, Level, documents, normalize
 from pt2bugs.case.model import Case
 from pt2bugs.case.observation import Observation, telling_line
@@ -540,7 +540,7 @@ class Histories:
         if case is None:
             self.orphans.add(record["case"])
             runs = self._left_out
-        elif record["case_hash"] != case.hash:
+        elif not _is_current(record["case_hash"], case, key.torch):
             self._stale.add(key)
             runs = self._left_out
         else:
@@ -559,9 +559,10 @@ class Histories:
         return {key for key in self._stale if key.torch and key not in self._runs and self._is_asked_for(key)}
 
     def _is_asked_for(self, key: CellKey) -> bool:
-        """Return whether the case still has that cell: its header may have dropped a backend, or the file a check."""
+        """Return whether the case still has that cell: a backend, a release or a check may be gone."""
         case = self.cases[key.case]
-        return key.backend in case.backends and any(check.name == key.check for check in case.checks)
+        named = key.backend in case.backends and any(check.name == key.check for check in case.checks)
+        return named and is_available(case, key.torch)
 
     def of(self, cell: Cell, extras: Sequence[str] = ()) -> History:
         """Return the history of a cell; without findings if it was never measured.
@@ -664,6 +665,19 @@ def _by_row(lines: Iterable[CellKey], python: str | None) -> dict[MatrixRow, dic
     for key in sorted_keys(key for key in lines if key.torch and python in (None, key.python)):
         rows.setdefault(key.row, {}).setdefault(key.torch, []).append(key)
     return rows
+
+
+def _is_current(digest: str, case: Case, torch: str) -> bool:
+    """Return whether a line with that hash says what the case shows today on a release.
+
+    A `requires-torch` that came later rules releases out, and changes nothing on the others (118260).
+
+    Args:
+        digest: the hash of the case when it was measured.
+        case: as it is today.
+        torch: a public version; may be empty.
+    """
+    return digest == case.hash or (digest == case.unrestricted_hash and bool(torch) and is_available(case, torch))
 
 
 def _judge(record: Record, case: Case) -> Record:
