@@ -14,6 +14,7 @@
 # backends = ["eager"]
 # labels = ["threads"]
 # demands = []
+# requires-torch = ">=2.2"
 #
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.3,<2.12"
