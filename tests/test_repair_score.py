@@ -234,6 +234,18 @@ def test_what_the_hidden_checks_find_without_a_patch(ask: Ask) -> None:
     }
 
 
+def test_a_probe_that_ends_its_process_is_told_from_those_beside_it(ask: Ask, task: Task, tmp_path: Path) -> None:
+    file = tmp_path / "several.py"
+    dying = "def unrelated_dies(compile, round):\n    import os\n    os._exit(3)\n"
+    others = [f"def unrelated_{n}(compile, round):\n    return compile(lambda row: row)({n})\n" for n in range(3)]
+    file.write_text("\n".join([others[0], dying, *others[1:]]))
+    probes, wheel = tasks_room.probes_of(file, "inductor"), ask.scorer._wheel  # type: ignore[attr-defined]
+    together = wheel.probe(probes, apart=False)
+    assert together == wheel.probe(probes)
+    assert [report["rounds"][0]["outcome"] for report in together] == ["pass", "raise", "pass", "pass"]
+    assert together[1]["rounds"][0]["message"] == "the process died: 3"
+
+
 def test_a_task_without_hidden_checks_is_not_scored(task: Task, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tasks_room, "HIDDEN", project)
     with pytest.raises(ScoreError, match="its hidden checks are not written yet"):

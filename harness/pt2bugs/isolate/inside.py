@@ -132,12 +132,12 @@ def traced(path: str, folder: str) -> Iterator[None]:
     met: dict[int, types.CodeType] = {}
     write, prefix = os.write, len(folder)
 
-    def note(code: types.CodeType) -> None:
-        if id(code) in met:
-            return
-        met[id(code)] = code
-        if code.co_filename.startswith(folder):
-            write(fd, f"{code.co_firstlineno} {code.co_filename[prefix:]}\n".encode())
+    def note(code: types.CodeType) -> bool:
+        if id(code) not in met:
+            met[id(code)] = code
+            if code.co_filename.startswith(folder):
+                write(fd, f"{code.co_firstlineno} {code.co_filename[prefix:]}\n".encode())
+        return False
 
     translator = getattr(sys.modules.get("torch._dynamo.symbolic_convert"), "InstructionTranslatorBase", None)
     if translator is not None:
@@ -148,9 +148,8 @@ def traced(path: str, folder: str) -> Iterator[None]:
             note(self.f_code)
 
         translator.__init__ = initialize
-    watch = _monitored if sys.version_info >= (3, 12) else profiled
     try:
-        with watch(note):
+        with watched(note):
             yield
     finally:
         os.close(fd)
@@ -169,13 +168,20 @@ def leave_alone(*functions: Any) -> None:
 
 
 @contextlib.contextmanager
-def profiled(called: Callable[[types.CodeType], None]) -> Iterator[None]:
-    """Be told of each call of a function in Python.
+def watched(called: Callable[[types.CodeType], bool]) -> Iterator[None]:
+    """Be told of calls of functions in Python.
 
     Args:
-        called: gets its code object.
+        called: gets the code object of each; returns whether it is to be told of its next calls, too. Before
+            Python 3.12 it is told of all.
     """
+    watch = _monitored if sys.version_info >= (3, 12) else _profiled
+    with watch(called):
+        yield
 
+
+@contextlib.contextmanager
+def _profiled(called: Callable[[types.CodeType], bool]) -> Iterator[None]:
     def profile(frame: types.FrameType, event: str, _: object) -> None:
         if event == "call":
             called(frame.f_code)
@@ -191,19 +197,20 @@ def profiled(called: Callable[[types.CodeType], None]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _monitored(note: Callable[[types.CodeType], None]) -> Iterator[None]:
-    """Be told of each code object once: it costs next to nothing, where a profile is called for every call."""
+def _monitored(called: Callable[[types.CodeType], bool]) -> Iterator[None]:
+    """Watch at next to no cost, where a profile is called for every call."""
     monitoring: Any = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
     tool, events = monitoring.PROFILER_ID, monitoring.events
 
     def start(code: types.CodeType, _: int) -> Any:
-        note(code)
-        return monitoring.DISABLE
+        return None if called(code) else monitoring.DISABLE
 
-    leave_alone(note, start)
+    leave_alone(called, start)
     monitoring.use_tool_id(tool, "pt2bugs")
     monitoring.register_callback(tool, events.PY_START, start)
     monitoring.set_events(tool, events.PY_START)
+    # What another watch heard enough of is new to this one.
+    monitoring.restart_events()
     try:
         yield
     finally:

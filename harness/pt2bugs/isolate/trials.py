@@ -91,14 +91,23 @@ class Run:
         }
 
 
-class _Workers:
-    """Workers of an engine. A run takes one that is free, so that several threads may run checks at once."""
+class Workers:
+    """Workers of an engine. A run takes one that is free, so that several threads may run checks at once.
+
+    Args:
+        engine: of which they are.
+    """
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self._free = engine, list[Worker]()
 
     @contextlib.contextmanager
     def taken(self) -> Iterator[Worker]:
+        """Lend a worker that is free.
+
+        Raises:
+            EngineError: there is none, and the engine cannot be started.
+        """
         try:
             worker = self._free.pop()
         except IndexError:
@@ -110,6 +119,7 @@ class _Workers:
             self._free.append(worker)
 
     def close(self) -> None:
+        """End them."""
         for worker in self._free:
             worker.close()
 
@@ -125,7 +135,7 @@ class Release:
         self._copy: PatchedTorch | None = None
         self._patched = contextlib.ExitStack()
         self._asked: tuple[Mapping[str, str], EngineSettings, PatchedRelease] | None = None
-        self._opened: tuple[Measuring, _Workers] | None = None
+        self._opened: tuple[Measuring, Workers] | None = None
         self.scratch = self._stack.enter_context(RunFolder.create("isolate"))
 
     @property
@@ -172,24 +182,14 @@ class Release:
         Raises:
             EngineError: the environment is broken.
         """
-        name = hashlib.sha256(f"{check.name} {check.device} {check.backend} ".encode() + check.path.read_bytes())
-        path = self.traces / name.hexdigest()[:24]
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            # Of its own: two threads may trace the same check.
-            running = self.scratch / f"{name.hexdigest()}-{threading.get_ident()}"
-            passed = self.run(check, trace=running).passed
-            lines = running.read_text() if passed and running.exists() else ""
-            running.unlink(missing_ok=True)
-            write_text(path, lines)
-        return path
+        return trace_of(self, check, self.traces, self.scratch)
 
-    def _open(self, check: Check) -> tuple[Measuring, _Workers]:
+    def _open(self, check: Check) -> tuple[Measuring, Workers]:
         with self._lock:
             if self._opened is None:
                 engine = self._stack.enter_context(self._engine(self._settings(check)))
                 engine.start()
-                workers = self._stack.enter_context(contextlib.closing(_Workers(engine)))
+                workers = self._stack.enter_context(contextlib.closing(Workers(engine)))
                 self._opened = Measuring(engine, MeasureOptions(run_id="", threads=self.threads)), workers
             return self._opened
 
@@ -255,7 +255,7 @@ class PatchedRelease:
     """A patched copy of a release, imported by a process of its own; several threads may run checks at once."""
 
     def __init__(self, engine: Engine) -> None:
-        self._engine, self._workers = engine, _Workers(engine)
+        self._engine, self.workers = engine, Workers(engine)
 
     def run(self, check: Check, trace: Path | None = None) -> Run:
         """Run the check. A torch that does not import is an outcome, too: `error`.
@@ -269,7 +269,7 @@ class PatchedRelease:
         """
         write = [trace.parent] if trace else []
         try:
-            with self._workers.taken() as worker:
+            with self.workers.taken() as worker:
                 return _run(worker, self._engine, check, swap=[], trace=trace, write=write)
         except EngineError as error:
             # Answers are kept: no folder of this machine may stand in them.
@@ -280,7 +280,7 @@ class PatchedRelease:
 
     def close(self) -> None:
         """End its workers."""
-        self._workers.close()
+        self.workers.close()
 
 
 @contextlib.contextmanager
@@ -341,6 +341,31 @@ def _run(
         counts |= {name: value for name, value in counted.items() if value is not None}
     unswapped = frozenset((file, line) for file, line in report.get("unswapped", ()))
     return Run(seen, counts, text, report.get("defaults", {}), unswapped)
+
+
+def trace_of(release: Release | PatchedRelease, check: Check, traces: Path, scratch: Path) -> Path:
+    """Return the file of what a check executes, made once; empty if the check does not pass.
+
+    Args:
+        release: where it is run.
+        check: what to run.
+        traces: the folder that keeps what checks execute in this release.
+        scratch: a folder for the trace while it is written.
+
+    Raises:
+        EngineError: the environment is broken.
+    """
+    name = hashlib.sha256(f"{check.name} {check.device} {check.backend} ".encode() + check.path.read_bytes())
+    path = traces / name.hexdigest()[:24]
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Of its own: two threads may trace the same check.
+        running = scratch / f"{name.hexdigest()}-{threading.get_ident()}"
+        passed = release.run(check, trace=running).passed
+        lines = running.read_text() if passed and running.exists() else ""
+        running.unlink(missing_ok=True)
+        write_text(path, lines)
+    return path
 
 
 def executed(trace: Path) -> set[tuple[str, int]]:

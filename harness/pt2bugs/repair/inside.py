@@ -1,4 +1,4 @@
-"""Runs in the child of a score: calls a probe, and says what came out and what the compiler left behind.
+"""Runs in the child of a score: calls probes, and says what came out and what the compiler left behind.
 
 Nothing is read from the counters of the torch that is scored, whose text anybody may have changed. What Dynamo compiled
 is read from the entries that its native part keeps; graphs and kernels from the texts that Python itself is given to
@@ -23,7 +23,7 @@ from typing import Any
 
 from pt2bugs.engine.check import SoftTimeout, import_file, seed
 from pt2bugs.engine.observe import type_name
-from pt2bugs.isolate.inside import leave_alone, profiled
+from pt2bugs.isolate.inside import leave_alone, watched
 
 ROUNDS = (0, 1, 1)
 """Calls of a probe in one process: with the first values, with new ones, and again, when all is compiled."""
@@ -38,23 +38,40 @@ _EXTERN = re.compile(r"\b(torch\.ops\.\w+\.\w+(?:\.\w+)?|extern_kernels\.\w+)\("
 
 
 def run(request: Any) -> dict[str, Any]:
-    """Call a probe of a file, and report what came out.
+    """Call probes of a file, one after the other, and report what came out.
 
     Args:
-        request: `path` and `probe` name the function; `backend`, or nothing for a run without the compiler; `device`,
-            `threads`, `timeout_s`.
+        request: `path` and `probes` name the functions; `backend`, or nothing for a run without the compiler; `device`,
+            `threads`, `timeout_s` of each.
 
     Returns:
-        `rounds`, a list of `outcome` with `output`, or with `error_type` and `message`; and `counts`, empty without
-        the compiler.
+        `reports`, for each probe its `rounds`, a list of `outcome` with `output`, or with `error_type` and `message`;
+        and `counts`, empty without the compiler.
     """
     seed(request["device"], request["threads"])
     texts: list[tuple[str, str]] = []
-    backend = request["backend"]
-    if backend:
+    if request["backend"]:
         _listen(texts)
-    probe = vars(import_file(request["path"]))[request["probe"]]
-    own = frozenset(_codes(_code_of(probe.__globals__, request["path"])))
+    names = vars(import_file(request["path"]))
+    own = frozenset(_codes(_code_of(names, request["path"])))
+    reports, kept = [], dict[str, Counter[types.CodeType]]()
+    for name in request["probes"]:
+        texts.clear()
+        seed(request["device"], request["threads"])
+        report = _report(names[name], own, texts, request)
+        if request["backend"]:
+            before, kept = kept, _entries(own)
+            new = {kind: (entries - before.get(kind, Counter())).total() for kind, entries in kept.items()}
+            report["counts"] |= new
+        reports.append(report)
+    return {"reports": reports}
+
+
+def _report(
+    probe: Callable[..., Any], own: frozenset[types.CodeType], texts: list[tuple[str, str]], request: Any
+) -> dict[str, Any]:
+    """Return what came out of a probe, and what the compiler left behind for it beside its entries."""
+    backend = request["backend"]
     calls: Counter[str] = Counter()
     rounds, compiled = [], 0
     timer = SoftTimeout(request["timeout_s"])
@@ -68,7 +85,7 @@ def run(request: Any) -> dict[str, Any]:
     finally:
         timer.stop()
     calls["late"] = sum(_is_compiled(file, text) for file, text in texts[compiled:])
-    return {"rounds": rounds, "counts": _counts(own, texts, calls) if backend else {}}
+    return {"rounds": rounds, "counts": _counts(texts, calls) if backend else {}}
 
 
 def _round(probe: Callable[..., Any], compiler: Callable[..., Any], number: int) -> dict[str, Any]:
@@ -221,30 +238,25 @@ def _counted(own: frozenset[types.CodeType], calls: Counter[str]) -> Iterator[No
     """Count the calls that run the user's own code, or the code of a graph, as Python."""
     known = {id(code) for code in own}
 
-    def called(code: types.CodeType) -> None:
+    def called(code: types.CodeType) -> bool:
         # A compiled function has another code object of the same name.
-        if id(code) in known:
-            calls["functions"] += 1
-        elif code.co_filename.startswith(_GRAPH):
-            calls["graphs"] += 1
+        kind = "functions" if id(code) in known else "graphs" if code.co_filename.startswith(_GRAPH) else ""
+        if kind:
+            calls[kind] += 1
+        return bool(kind)
 
-    with profiled(called):
+    with watched(called):
         yield
 
 
-def _counts(
-    own: frozenset[types.CodeType], texts: Iterable[tuple[str, str]], calls: Mapping[str, int]
-) -> dict[str, Any]:
-    """Return what the compiler left behind.
+def _counts(texts: Iterable[tuple[str, str]], calls: Mapping[str, int]) -> dict[str, Any]:
+    """Return what the compiler left behind, beside its entries.
 
     Returns:
-        `frames` that were compiled, `entries` of them, `breaks`, `operators` that Dynamo captured with how often,
-        `graphs` that AOTAutograd made, `kernels`, `fallbacks` by name, `functions` and `graph_calls` run as Python, and
-        the texts that were compiled `late`, when everything had been before.
+        `operators` that Dynamo captured with how often, `graphs` that AOTAutograd made, `kernels`, `fallbacks` by name,
+        `functions` and `graph_calls` run as Python, and the texts that were compiled `late`, when everything had been
+        before.
     """
-    counts: dict[str, Any] = {
-        "functions": calls["functions"], "graph_calls": calls["graphs"], "late": calls["late"], **_entries(own)
-    }  # fmt: skip
     captured: Counter[str] = Counter()
     kernels = 0
     lowered: set[str] = set()
@@ -260,15 +272,22 @@ def _counts(
         elif "async_compile" in text:
             kernels += len(_KERNEL.findall(text))
             fallbacks.update(_EXTERN.findall(text))
-    return {**counts, "operators": captured, "graphs": len(lowered), "kernels": kernels, "fallbacks": fallbacks}
+    return {
+        "functions": calls["functions"], "graph_calls": calls["graphs"], "late": calls["late"],
+        "operators": captured, "graphs": len(lowered), "kernels": kernels, "fallbacks": fallbacks,
+    }  # fmt: skip
 
 
 def _is_compiled(file: str, text: str) -> bool:
     return file.startswith(_GRAPH) or "async_compile" in text
 
 
-def _entries(own: frozenset[types.CodeType]) -> dict[str, int]:
-    """Count what Dynamo's native part keeps for each code object: an entry for every compilation of a frame."""
+def _entries(own: frozenset[types.CodeType]) -> dict[str, Counter[types.CodeType]]:
+    """Count what Dynamo's native part keeps for each code object.
+
+    Returns:
+        The `frames` that were compiled, their `entries`, one for every compilation, and their `breaks`.
+    """
     try:
         module: Any = importlib.import_module("torch._C._dynamo.eval_frame")
         entries_of = module._debug_get_cache_entry_list
@@ -277,18 +296,18 @@ def _entries(own: frozenset[types.CodeType]) -> dict[str, int]:
     gc.unfreeze()
     todo = {*own, *(function.__code__ for function in gc.get_objects() if type(function) is types.FunctionType)}
     known: set[types.CodeType] = set()
-    frames = entries = breaks = 0
+    counts = {kind: Counter[types.CodeType]() for kind in ("frames", "entries", "breaks")}
     while todo:
         code = todo.pop()
         if code in known:
             continue
         known.add(code)
         kept = entries_of(code)
-        frames += bool(kept)
-        entries += len(kept)
+        counts["frames"][code] = bool(kept)
+        counts["entries"][code] = len(kept)
         for entry in kept:
             resumes = [name for name in entry.code.co_names if name.startswith("__resume_at_")]
             inner = [part for part in _codes([entry.code]) if part.co_name.startswith("torch_dynamo_resume_in_")]
-            breaks += len(resumes) + len(inner)
+            counts["breaks"][code] += len(resumes) + len(inner)
             todo |= {*inner} - known
-    return {"frames": frames, "entries": entries, "breaks": breaks}
+    return counts

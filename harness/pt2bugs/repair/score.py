@@ -19,22 +19,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.engine.check import NOTHING_COMPILED
-from pt2bugs.engine.client import Engine, EngineError, EngineSettings, Worker
+from pt2bugs.engine.client import Engine, EngineError, EngineSettings
 from pt2bugs.engine.protocol import Limits
 from pt2bugs.envs.environment import Environment
 from pt2bugs.errors import InputError, last_line
 from pt2bugs.files import write_text
 from pt2bugs.isolate.patched import patched_torch
-from pt2bugs.isolate.trials import Check, PatchedRelease, Release, executed
+from pt2bugs.isolate.trials import Check, PatchedRelease, executed, trace_of
 from pt2bugs.isolate.units import FilePair, PatchError, SourceFile, Unit, Wheels
 from pt2bugs.repair.patch import Patch
 from pt2bugs.repair.tasks import SMOKE, TASK, UNRELATED, Probe, Task, probes_of
-from pt2bugs.run.measurement import MeasureOptions, Measuring
+from pt2bugs.run.measurement import learn_needs
 
 SOLVED, AROUND, BROKE, NO = "solved", "around", "broke", "no"
 PROBE_S = 300.0
@@ -105,6 +106,8 @@ class Processes:
             )
         )
         self._device = task.isolation["device"]
+        self.release = PatchedRelease(self._engine)
+        """The same torch as what runs the checks of cases."""
 
     def memory(self) -> Path:
         """Return where this torch keeps what it has learnt about this machine, and about what a compile imports.
@@ -112,50 +115,57 @@ class Processes:
         Raises:
             EngineError: this torch does not import.
         """
-        self._engine.start()
-        measuring = Measuring(self._engine, MeasureOptions(run_id="", threads=self._engine.settings.threads))
-        with contextlib.closing(self._engine.open()) as worker:
+        facts = self._engine.start()
+        with self.release.workers.taken() as worker:
             for device, backend in self._engine.settings.targets:
-                measuring.provide(device, backend, worker)
-        return Path(self._engine.facts.memory)
+                learn_needs(facts, worker, device, backend)
+        return Path(facts.memory)
 
-    def probe(self, probes: Sequence[Probe], backend: str | None = None) -> list[_Report]:
+    def probe(self, probes: Sequence[Probe], backend: str | None = None, *, apart: bool = True) -> list[_Report]:
         """Call probes, two at once, and return what each reports.
 
         Args:
-            probes: of hidden files; they run under another name.
+            probes: of one hidden file; they run under another name.
             backend: instead of theirs; empty for none.
+            apart: whether each gets a process of its own; else there are two for all, as the first compile of a process
+                takes as long as several more.
 
         Raises:
             EngineError: this torch does not import.
         """
         self._engine.start()
-        workers = 2
+        at_once = 2
+        groups = [[probe] for probe in probes] if apart else [probes[start::at_once] for start in range(at_once)]
+        with tempfile.TemporaryDirectory(prefix="program-") as folder, ThreadPoolExecutor(at_once) as pool:
+            moved = {probe.path: _moved(probe.path, Path(folder)) for probe in probes}
+            parts = pool.map(lambda group: self._call(group, moved, backend), groups)
+            reports = dict(zip(chain.from_iterable(groups), chain.from_iterable(parts), strict=True))
+        return [reports[probe] for probe in probes]
 
-        def some(part: Sequence[Probe]) -> list[_Report]:
-            with contextlib.closing(self._engine.open()) as worker:
-                return [self._call(worker, probe, probe.backend if backend is None else backend) for probe in part]
-
-        with tempfile.TemporaryDirectory(prefix="program-") as folder, ThreadPoolExecutor(workers) as pool:
-            moved = [Probe(_moved(probe.path, Path(folder)), probe.name, probe.backend) for probe in probes]
-            parts = list(pool.map(some, [moved[start::workers] for start in range(workers)]))
-        return [parts[index % workers][index // workers] for index in range(len(probes))]
-
-    def _call(self, worker: Worker, probe: Probe, backend: str) -> _Report:
+    def _call(self, group: Sequence[Probe], moved: Mapping[Path, Path], backend: str | None) -> list[_Report]:
+        """Call probes in one process."""
+        if not group:
+            return []
+        first = group[0]
         request: Any = {
-            "kind": "call", "function": f"{_INSIDE}:run", "path": str(probe.path), "probe": probe.name,
-            "backend": backend, "device": self._device, "threads": 1, "timeout_s": PROBE_S,
+            "kind": "call", "function": f"{_INSIDE}:run", "path": str(moved[first.path]),
+            "probes": [probe.name for probe in group], "backend": first.backend if backend is None else backend,
+            "device": self._device, "threads": 1, "timeout_s": PROBE_S,
         }  # fmt: skip
-        ended = worker.run(request, Limits(PROBE_S, None))
+        with self.release.workers.taken() as worker:
+            ended = worker.run(request, Limits(PROBE_S * len(group), None))
         report = ended.frames.get("report")
-        if isinstance(report, dict) and "rounds" in report:
-            return report
+        if isinstance(report, dict) and len(report.get("reports", ())) == len(group):
+            return list(report["reports"])
+        if len(group) > 1:
+            # None of them says which one ended the process.
+            return [report for probe in group for report in self._call([probe], moved, backend)]
         if isinstance(report, dict) and "observation" in report:
             seen = report["observation"]
             failed = {name: seen.get(name, "") for name in ("error_type", "message")}
         else:
             failed = {"error_type": "", "message": f"the process died: {ended.signal or ended.exit_status}"}
-        return {"rounds": [{"outcome": "raise", **failed}], "counts": {}}
+        return [{"rounds": [{"outcome": "raise", **failed}], "counts": {}}]
 
     def judge(self, pairs: Sequence[tuple[Any, Any]]) -> list[str]:
         """Return where what came out differs from what should have, a text for each pair.
@@ -167,18 +177,15 @@ class Processes:
             EngineError: the judge died.
         """
         request: Any = {"kind": "call", "function": f"{_INSIDE}:judge", "pairs": list(pairs)}
-        with contextlib.closing(self._engine.open()) as worker:
+        with self.release.workers.taken() as worker:
             report = worker.run(request, Limits(PROBE_S, None)).frames.get("report") or {}
         if "differences" not in report:
             raise EngineError(f"the outputs cannot be compared: {report.get('text', 'the process died')}")
         return list(report["differences"])
 
-    def release(self) -> PatchedRelease:
-        """Return the same torch as what runs the checks of cases."""
-        return PatchedRelease(self._engine)
-
     def close(self) -> None:
         """End them."""
+        self.release.close()
         self._engine.close()
 
 
@@ -252,6 +259,8 @@ class Scorer:
             return score
         for sign in patch.signs_of_going_around(self.task.program, self.task.id):
             score.add(AROUND, sign)
+        # Before the patch has a copy: a second copy would first compile headers of its own.
+        self._fixed(self.task.probes)
         with self._patched(patch.texts) as patched:
             try:
                 self._check(patched, score)
@@ -275,14 +284,14 @@ class Scorer:
         """Run the check of the case itself, as a program of no particular name."""
         cell, case = self.task.cell, self.task.case
         given = {"device": cell.device, "backend": cell.backend}
-        with tempfile.TemporaryDirectory(prefix="program-") as folder, contextlib.closing(patched.release()) as release:
+        with tempfile.TemporaryDirectory(prefix="program-") as folder:
             path = Path(folder) / f"p{hashlib.sha256(case.id.encode()).hexdigest()[:8]}.py"
             path.write_text(self.task.program, encoding="utf-8")
             check = Check(
                 path, cell.check.name, {name: given[name] for name in cell.check.parameters}, cell.device,
                 cell.backend, case.timeout, case.memory, case.compiles, case.isolation, case.env,
             )  # fmt: skip
-            run = release.run(check)
+            run = patched.release.run(check)
         if run.seen.message == NOTHING_COMPILED:
             score.add(AROUND, "the program passes, but nothing of it is compiled")
         elif run.seen.outcome is Outcome.ERROR and not run.counts:
@@ -299,9 +308,11 @@ class Scorer:
         """Yield what the hidden checks find, each with its name."""
         probes = self.task.probes
         right, fixed = self._right(probes), self._fixed(probes)
-        for probe, report, expected, counted in zip(probes, processes.probe(probes), right, fixed, strict=True):
+        reports = processes.probe(probes)
+        differences = self._differences(reports, right)
+        for probe, report, differing, counted in zip(probes, reports, differences, fixed, strict=True):
             name = "the program" if probe.name == TASK else f"the hidden check {probe.name}"
-            for number, difference in enumerate(self._differences(report, expected)):
+            for number, difference in enumerate(differing):
                 if difference:
                     values = " on new values" if probe.name == TASK and number else ""
                     yield probe.name, f"{name}{values}: {difference}"
@@ -326,16 +337,18 @@ class Scorer:
     def _unrelated(self, patched: Processes, score: Score) -> None:
         """Ask that programs without a part in the task, and operators outside the compiler, are as they were."""
         probes = probes_of(UNRELATED, "inductor")
-        before = self._kept("wheel", probes, lambda: self._wheel.probe(probes))
-        for probe, report, expected in zip(probes, patched.probe(probes), before, strict=True):
-            differences = [text for text in self._differences(report, expected) if text]
-            if differences:
-                score.add(BROKE, f"{probe.name}: {differences[0]}")
+        before = self._kept("wheel", probes, lambda: self._wheel.probe(probes, apart=False))
+        reports = patched.probe(probes, apart=False)
+        for probe, report, expected, differing in zip(
+            probes, reports, before, self._differences(reports, before), strict=True
+        ):
+            if differing := [text for text in differing if text]:
+                score.add(BROKE, f"{probe.name}: {differing[0]}")
             for worse in worse_counts(report["counts"], expected["counts"]):
                 score.add(AROUND, f"{probe.name}: {worse}")
         smoke = probes_of(SMOKE, "")
-        for probe, report, expected in zip(smoke, patched.probe(smoke), self._right(smoke), strict=True):
-            for difference in self._differences(report, expected):
+        for probe, differing in zip(smoke, self._differences(patched.probe(smoke), self._right(smoke)), strict=True):
+            for difference in differing:
                 if difference:
                     score.add(BROKE, f"without the compiler, {probe.name}: {difference}")
 
@@ -348,17 +361,16 @@ class Scorer:
         words = Counter(word for unit in units for word in re.findall(r"[a-z]{4,}", unit.qualname.lower()))
         deadline = time.monotonic() + NEIGHBOURS_S
         stayed = met = 0
-        with (
-            contextlib.closing(Release(self._bad, self._cache / "traced")) as bad,
-            contextlib.closing(patched.release()) as release,
-        ):
+        traces = self._cache / "traces" / self._bad.key.folder
+        with tempfile.TemporaryDirectory(prefix="trace-") as scratch:
             for check in sorted(neighbours, key=lambda check: -_mentions(check, words)):
                 if time.monotonic() > deadline:
                     break
-                if not _traced(bad, check, pairs) & functions:
+                # In the processes that have judged: another engine would first have to learn about this machine.
+                if not _met(trace_of(self._wheel.release, check, traces, Path(scratch)), pairs) & functions:
                     continue
                 met += 1
-                run = release.run(check)
+                run = patched.release.run(check)
                 stayed += run.passed
                 if not run.passed:
                     score.add(BROKE, f"{check.path.stem} turned red: {run.seen.summary}")
@@ -366,15 +378,14 @@ class Scorer:
 
     # --- what is right ---------------------------------------------------------------------------------
 
-    def _differences(self, report: _Report, expected: _Report) -> list[str]:
-        """Return where the calls of a probe differ from those that are right."""
-        pairs: list[tuple[Any, Any]] = []
-        for actual, right in zip(report["rounds"], expected["rounds"], strict=False):
-            if actual["outcome"] != right["outcome"] or actual["outcome"] == "raise":
-                pairs.append((_end(actual), _end(right)))
-            else:
-                pairs.append((actual["output"], right["output"]))
-        return self._wheel.judge(pairs)
+    def _differences(self, reports: Sequence[_Report], expected: Sequence[_Report]) -> list[list[str]]:
+        """Return for each probe where its calls differ from those that are right."""
+        pairs: list[list[tuple[Any, Any]]] = []
+        for report, wanted in zip(reports, expected, strict=True):
+            calls = zip(report["rounds"], wanted["rounds"], strict=False)
+            pairs.append([_comparable(actual, right) for actual, right in calls])
+        differences = iter(self._wheel.judge([pair for some in pairs for pair in some]))
+        return [list(islice(differences, len(some))) for some in pairs]
 
     def _right(self, probes: Sequence[Probe]) -> list[_Report]:
         """Return what the probes give without the compiler."""
@@ -386,8 +397,8 @@ class Scorer:
         def measure() -> list[_Report]:
             with self._patched(self._fix()) as fixed:
                 reports = fixed.probe(probes)
-            for probe, report, right in zip(probes, reports, self._right(probes), strict=True):
-                if differences := [text for text in self._differences(report, right) if text]:
+            for probe, differing in zip(probes, self._differences(reports, self._right(probes)), strict=True):
+                if differences := [text for text in differing if text]:
                     raise ScoreError(f"{self.task.id}: {probe.name} does not pass with the fix here: {differences[0]}")
             return reports
 
@@ -466,6 +477,13 @@ def worse_counts(actual: Mapping[str, Any], expected: Mapping[str, Any]) -> Iter
         yield f"Inductor leaves {', '.join(sorted(fallbacks))} to eager"
 
 
+def _comparable(actual: Mapping[str, Any], right: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Return what is to be compared of two calls: their outputs, or how they ended."""
+    if actual["outcome"] != right["outcome"] or actual["outcome"] == "raise":
+        return _end(actual), _end(right)
+    return actual["output"], right["output"]
+
+
 def _end(call: Mapping[str, Any]) -> str:
     if call["outcome"] == "pass":
         return "a result"
@@ -488,10 +506,10 @@ def _mentions(check: Check, words: Mapping[str, int]) -> int:
     return sum(word in text for word in words)
 
 
-def _traced(bad: Release, check: Check, pairs: Mapping[str, FilePair]) -> set[tuple[str, tuple[str, str, int]]]:
-    """Return file and key of what a check executes in the bad release; nothing if it does not pass there."""
+def _met(trace: Path, pairs: Mapping[str, FilePair]) -> set[tuple[str, tuple[str, str, int]]]:
+    """Return file and key of what a check executes in the bad release, of its trace there."""
     met = set()
-    for file, line in executed(bad.trace_of(check)):
+    for file, line in executed(trace):
         item = pairs[file].bad.item_at(line) if file in pairs else None
         if item is not None:
             met.add((file, item.key))
