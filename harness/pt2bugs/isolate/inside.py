@@ -14,7 +14,7 @@ import sys
 import threading
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import _lru_cache_wrapper
+from functools import _lru_cache_wrapper, cached_property
 from typing import Any, TypedDict
 
 from pt2bugs.case.observation import Observation
@@ -349,9 +349,8 @@ class _Mixed:
     """The mixed text of a file, compiled but never run as a whole."""
 
     def __init__(self, text: str, path: str) -> None:
-        self.tree = ast.parse(text)
-        self.path = path
-        module = compile(self.tree, path, "exec", dont_inherit=True)
+        self._text, self.path = text, path
+        module = compile(text, path, "exec", dont_inherit=True)
         self._flags = module.co_flags & 0x1FE0000
         self.codes: dict[tuple[int, str], types.CodeType] = {}
         todo = [module]
@@ -360,11 +359,20 @@ class _Mixed:
                 self.codes[code.co_firstlineno, code.co_name] = code
                 todo.append(code)
 
+    @cached_property
+    def _tree(self) -> ast.Module:
+        # Of most texts the code objects are enough, and a tree takes as long again.
+        return ast.parse(self._text)
+
+    def function_at(self, line: int) -> str:
+        """Return the name of the function that begins at a line, its decorators included; empty if there is none."""
+        return next((name for first, name in self.codes if first == line and not name.startswith("<")), "")
+
     def statement(self, line: int) -> ast.stmt:
         """Return the innermost statement that begins at a line."""
         starts = {
             min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))]): node
-            for node in self._statements(self.tree.body)
+            for node in self._statements(self._tree.body)
         }
         return starts[line]
 
@@ -394,8 +402,7 @@ def _swap_function(
     *,
     defaults: bool,
 ) -> dict[int, types.FunctionType]:
-    node = mixed.statement(new_line)
-    name = getattr(node, "name", "")
+    name = mixed.function_at(new_line)
     live = functions.get((path, old_line, name), [])
     new = mixed.codes.get((new_line, name))
     if not live or new is None:
@@ -410,7 +417,7 @@ def _swap_function(
             function.__code__ = new_code
             swapped[id(function)] = function
     if defaults:
-        bare: Any = node
+        bare: Any = mixed.statement(new_line)
         bare.decorator_list = []
         names = dict(vars(module))
         mixed.execute(bare, names)
