@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from browser import Open, chromium, open_page, write_browsed
 from fake_torch import build_wheels, serve_index
+from hypothesis import HealthCheck, settings
 from matrix_project import RELEASES, Project
 from pt2bugs.case import private
 from suite import Suite
@@ -21,6 +22,11 @@ from triage_bench import Bench
 # that tests interrupt are to hear it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# How long an example takes says how busy the machine is.
+settings.register_profile("any load", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any load")
 
 
 @pytest.hookimpl(tryfirst=True)

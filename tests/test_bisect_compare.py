@@ -132,7 +132,7 @@ def in_matrix(values: Sequence[tuple[str, str]]) -> list[tuple[str, str, str]]:
     return [(a, b, "introduced" if y == "bug" else "fixed") for (a, x), (b, y) in pairwise(decided) if x != y]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=12, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=12)
 @given(st.lists(st.text(LETTERS, min_size=8, max_size=8), min_size=1, max_size=4))
 def test_matrix_bisect_and_compare_agree(
     tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str], truths: list[str]
@@ -311,7 +311,6 @@ def test_entries_that_count_for_ever_are_told(project: Path, capsys: pytest.Capt
     assert "covers nothing" not in err, "2 fails as its entry says, though it did before; 3 was not compared"
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(min_size=1), st.text(min_size=1), st.dates() | st.none(), st.text())
 def test_accepted_entries_survive_their_file(
     tmp_path_factory: pytest.TempPathFactory, reason: str, match: str, until: date | None, message: str

@@ -199,7 +199,7 @@ def test_no_text_takes_long(tmp_path: Path, text: str) -> None:
     assert time.process_time() - began < 5
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.sampled_from(["#", "# ", "# ///", "# /// script", "", " ", "x", "# [tool.pt2bugs]", "\t#", "\r"])))
 def test_any_text_is_a_case_or_not(rows: list[str]) -> None:
     text = "\n".join(rows)
@@ -209,7 +209,7 @@ def test_any_text_is_a_case_or_not(rows: list[str]) -> None:
         assert is_case_text(text) in (True, False)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.sampled_from(
@@ -249,7 +249,7 @@ PIECES = (
 """What is put into a good case."""
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.tuples(st.integers(0, len(GOOD)), st.integers(0, 12), st.sampled_from(PIECES) | st.text(max_size=3)),

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pt2bugs.case import patterns
 from pt2bugs.case.expectation import Where, judge
@@ -66,7 +66,6 @@ def test_the_verdict_names_the_entry(short: None, tmp_path: Path) -> None:
     assert f"a.py: entries in lines {case.bugs[0].line}" in judged.reason
 
 
-@settings(deadline=None)
 @given(
     pattern=st.sampled_from(
         ["a", "a+", "^a.*b$", "[ab]{2,}", "a?b", "(ab)+", "a.*b.*c", "(?:a|b)c", "(?i)AB", r"\d+ / \d+", "(?=a)b*"]

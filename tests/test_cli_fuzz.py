@@ -186,7 +186,6 @@ def run(arguments: list[str]) -> tuple[int, str, str]:
 @settings(
     max_examples=EXAMPLES or 120,
     derandomize=not EXAMPLES,
-    deadline=None,
     database=None,
     suppress_health_check=list(HealthCheck),
 )

@@ -147,7 +147,7 @@ def test_behind_a_short_cell_waits_another(work_of: MakeWork) -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(["a", "b"]), st.sampled_from(["done", "lost"])), max_size=40))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_each_cell_is_handed_out_until_it_is_done(work_of: MakeWork, events: list[tuple[str, str]]) -> None:
     """Whatever workers finish or lose, in any order: every cell is finished once, and none is left."""
     work = work_of(devices=["cpu", "cuda"])

@@ -249,7 +249,7 @@ def test_no_results(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "nothing to export: nowhere has no results" in capsys.readouterr().err
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(st.text(max_size=60))
 def test_any_message_survives_every_format(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     folder = tmp_path_factory.mktemp("any")

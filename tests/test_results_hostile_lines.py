@@ -101,7 +101,7 @@ def test_only_regular_files_are_journals(tmp_path: Path) -> None:
     assert len(warnings) == 3
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.dictionaries(
         st.sampled_from([*KEYS, "frames", "build", "kind"]),
@@ -125,7 +125,7 @@ PIECES = (b"\n", b"{", b'"', b"[" * 2000, b"9" * 5000, b"\\ud800", b"null", b"1e
 """What is put into a good line."""
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.tuples(

@@ -40,7 +40,7 @@ def read(path: Path) -> tuple[list[Record], list[str]]:
     return list(read_journal([path], warnings.append)), warnings
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(CHANGES, st.sets(st.sampled_from(KEYS), max_size=2), st.booleans()), min_size=1, max_size=6))
 def test_any_line(tmp_path: Path, changed: list[tuple[dict[str, Any], set[str], bool]]) -> None:
     path = tmp_path / "a.jsonl"

@@ -222,7 +222,7 @@ changes = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(changes, max_size=12))
 def test_whatever_is_written_is_read(path: Path, many: list[dict[str, Any]]) -> None:
     path.unlink(missing_ok=True)

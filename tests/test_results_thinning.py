@@ -43,7 +43,7 @@ def releases_of(folder: Path) -> list[str]:
     return row.releases
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.sampled_from(".BFE"), min_size=len(RELEASES), max_size=len(RELEASES)))
 def test_every_change_stays_between_the_same_releases(letters: list[str]) -> None:
     with TemporaryDirectory() as name:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pt2bugs.case.cells import Cell, cells_of
 from pt2bugs.case.header import parse_case
@@ -57,7 +57,7 @@ def test_more_shards_than_cells(cells: list[Cell]) -> None:
     assert named(divide([], 3, lambda _: 1.0)) == [[], [], []]
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20)
 @given(
     sizes=st.dictionaries(st.sampled_from([f"2.{minor}.0" for minor in range(12)]), st.integers(1, 40), max_size=12),
     count=st.integers(1, 30),
