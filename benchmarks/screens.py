@@ -4,8 +4,9 @@ python benchmarks/screens.py site                        what `pt2bugs report -o
 python benchmarks/screens.py site --sample 25            of each folder below it so many pages, evenly spread
 python benchmarks/screens.py answer --widths 360 1024    the page of `pt2bugs upgrade -o answer`
 
+The folder is served at an address of this machine: from the file system the scripts of the documentation do not run.
 Each page is opened at every width, dark and light. Its folded parts are measured unfolded, too. A text needs the
-contrast of WCAG 2.2, AA: 4.5, or 3 where it is large.
+contrast of WCAG 2.2, AA: 4.5, or 3 where it is large. What is wholly transparent is not shown, and not judged.
 """
 
 from __future__ import annotations
@@ -13,8 +14,12 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +86,7 @@ function behindDrawn(element) {
 const looks = new Set();
 const result = {texts: 0, unknown: 0, least: 21, low: {}, closed: [], wide: []};
 function judge(element, style, text) {
+  if (!alpha(element)) return;
   const drawn = element instanceof SVGElement;
   const under = drawn ? behindDrawn(element) : behind(element);
   if (!under) return void result.unknown++;
@@ -146,6 +152,20 @@ return result;
 """Measures the page that is open, at a width in CSS pixels."""
 
 
+@contextmanager
+def served(site: Path) -> Iterator[str]:
+    """Yield the address at which a folder is served."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
 def sampled(site: Path, pages: Sequence[Path], count: int) -> Iterator[Path]:
     """Yield so many pages of each folder, evenly spread, those of the first folder all; all if the count is 0."""
     folders: dict[Path, list[Path]] = {}
@@ -169,15 +189,18 @@ def main() -> int:
     faults: Counter[str] = Counter()
     texts = unknown = 0
     least = 21.0
-    with tempfile.TemporaryDirectory(prefix="pt2bugs-screens-") as profile, chromium(Path(profile)) as browser:
+    with (
+        tempfile.TemporaryDirectory(prefix="pt2bugs-screens-") as profile,
+        served(site) as address,
+        chromium(Path(profile)) as browser,
+    ):
         browser.set_script_timeout(600)
         for path in shown:
             name = path.relative_to(site).as_posix()
             for width in options.widths:
                 for dark in (False, True):
-                    seen: dict[str, Any] = open_page(browser, site, name, width, dark=dark).execute_script(
-                        MEASURE, width
-                    )
+                    page = open_page(browser, address, name, width, dark=dark)
+                    seen: dict[str, Any] = page.execute_script(MEASURE, width)
                     texts, unknown = texts + seen["texts"], unknown + seen["unknown"]
                     least = min(least, seen["least"])
                     scheme = "dark" if dark else "light"

@@ -129,13 +129,13 @@ def chromium(profile: Path) -> Iterator[Any]:
     driver.quit()
 
 
-def open_page(browser: Any, site: Path, page: str, width: int = 1400, *, dark: bool = False) -> Any:
-    """Open a page of the site at a width in CSS pixels."""
+def open_page(browser: Any, site: Path | str, page: str, width: int = 1400, *, dark: bool = False) -> Any:
+    """Open a page of the site, a folder or an address, at a width in CSS pixels."""
     size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
-    browser.get(f"{site.as_uri()}/{page}")
+    browser.get(f"{site.as_uri() if isinstance(site, Path) else site}/{page}")
     # Rows with `content-visibility` have no contents, to assistive technology either, before the first frame.
     browser.execute_async_script("const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(done))")
     return browser
