@@ -66,15 +66,16 @@ def prepare(settings: Settings, folder: Path, warn: Callable[[str], None] = lamb
     # import, and kernels under TORCHINDUCTOR_CACHE_DIR, which every cell has of its own.
     os.environ["TMPDIR"] = str(cache.folder)
     tempfile.tempdir = None
-    import torch
+    with _audit_hooks_left_alone():
+        import torch
 
-    _import_all(_MODULES)
-    with contextlib.suppress(Exception):
-        # It looks for those of installed packages, as the first compile of a process does.
-        torch._dynamo.list_backends()
-    torch.set_num_threads(threads)
-    for name in settings["imports"]:
-        importlib.import_module(name)
+        _import_all(_MODULES)
+        with contextlib.suppress(Exception):
+            # It looks for those of installed packages, as the first compile of a process does.
+            torch._dynamo.list_backends()
+        torch.set_num_threads(threads)
+        for name in settings["imports"]:
+            importlib.import_module(name)
     targets = [(device, backend) for device, backend in settings["targets"]]
     if any(backend not in _WITHOUT_KERNELS for _, backend in targets):
         for_cpu = any(device == "cpu" and backend.startswith("inductor") for device, backend in targets)
@@ -96,6 +97,39 @@ def prepare(settings: Settings, folder: Path, warn: Callable[[str], None] = lamb
         paths=interpreter_paths(),
         distributions=dict(_versions(settings["distributions"])),
     )
+
+
+@contextlib.contextmanager
+def _audit_hooks_left_alone() -> Iterator[None]:
+    """Have Dynamo leave alone the audit hooks that imports add: they are called in the midst of whatever runs.
+
+    filelock 4 has one. torch 2.8 compiles it as a frame of the program, which then has one frame more than with
+    filelock 3.
+    """
+    add, hooks = sys.addaudithook, list[Any]()
+
+    def note(hook: Any) -> None:
+        hooks.append(hook)
+        add(hook)
+
+    sys.addaudithook = note
+    try:
+        yield
+    finally:
+        sys.addaudithook = add
+        leave_alone(*hooks)
+
+
+def leave_alone(*functions: Any) -> None:
+    """Have Dynamo leave functions alone that are called beside a program; it would compile them.
+
+    Args:
+        functions: in Python; others are passed over.
+    """
+    for function in functions:
+        with contextlib.suppress(Exception):
+            # Its C part has the function under this name up to torch 2.6 alone.
+            importlib.import_module("torch._dynamo.eval_frame").skip_code(function.__code__)
 
 
 def interpreter_paths() -> dict[str, str]:

@@ -21,6 +21,7 @@ from pt2bugs.case.observation import Observation
 from pt2bugs.engine.check import observe_check, seed
 from pt2bugs.engine.observe import render
 from pt2bugs.engine.program import observe_counted, run_as_main
+from pt2bugs.engine.warmup import leave_alone
 
 _CONFIGURATIONS = {
     "_dynamo/config.py": "torch._dynamo.config",
@@ -153,18 +154,6 @@ def traced(path: str, folder: str) -> Iterator[None]:
             yield
     finally:
         os.close(fd)
-
-
-def leave_alone(*functions: Any) -> None:
-    """Have Dynamo leave functions alone that look on; it would compile them.
-
-    Args:
-        functions: in Python.
-    """
-    with contextlib.suppress(Exception):
-        skip_code = importlib.import_module("torch._C._dynamo.eval_frame").skip_code
-        for function in functions:
-            skip_code(function.__code__)
 
 
 @contextlib.contextmanager

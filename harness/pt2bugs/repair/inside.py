@@ -23,7 +23,8 @@ from typing import Any
 
 from pt2bugs.engine.check import SoftTimeout, import_file, seed
 from pt2bugs.engine.observe import type_name
-from pt2bugs.isolate.inside import leave_alone, watched
+from pt2bugs.engine.warmup import leave_alone
+from pt2bugs.isolate.inside import watched
 
 ROUNDS = (0, 1, 1)
 """Calls of a probe in one process: with the first values, with new ones, and again, when all is compiled."""
