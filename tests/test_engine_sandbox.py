@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -223,6 +224,32 @@ os.waitpid(pid, 0)
     done = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=True)
     full = [f"{folder} No space left on device" for folder in (tmp_path / "disk" / "cells", "/tmp", "/dev/shm")]
     assert done.stdout.splitlines() == full, done.stderr
+
+
+@pytest.mark.parametrize("place", ["/tmp", "/dev/shm"])
+def test_what_a_cell_reads_may_lie_where_it_has_a_folder_of_its_own(place: str) -> None:
+    with tempfile.TemporaryDirectory(dir=place) as folder, tempfile.TemporaryDirectory(dir=place) as other:
+        read = Path(folder, "a", "file")
+        read.parent.mkdir()
+        read.write_text("seen")
+        program = f"""
+import os, sys, tempfile
+from pathlib import Path
+from pt2bugs.engine import linux
+from pt2bugs.engine.sandbox import Sandbox, Surroundings
+linux.enter_namespace()
+if (pid := os.fork()) == 0:
+    linux.mount_own_proc()
+    with tempfile.TemporaryDirectory() as disk:
+        sandbox = Sandbox(Path(disk), Surroundings())
+        sandbox.view(({str(read.parent)!r},), (), network=False).enter()
+        print(open({str(read)!r}).read(), os.path.exists({other!r}), flush=True)
+        os._exit(0)
+os.waitpid(pid, 0)
+"""
+        environ = {**os.environ, "PYTHONPATH": str(HARNESS)}
+        done = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=True)
+    assert done.stdout == "seen False\n", done.stderr
 
 
 def test_a_program_in_a_folder_of_everybody_is_shown_alone(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import glob
 import os
+import re
 import shutil
 import signal
 import stat
@@ -39,7 +40,8 @@ _COMPILERS = ("g++", "c++", "clang++", "gcc", "cc", "clang", "nvcc", "ld")
 _TOOLKITS = ("CUDA_HOME", "CUDA_PATH", "ROCM_HOME", "ROCM_PATH", "CONDA_PREFIX")
 _HOME = os.path.expanduser("~")  # noqa: PTH111
 """Home of the user. A cell has another one."""
-_EVERYBODYS = ("/tmp", "/var/tmp", "/dev/shm")
+_IN_MEMORY = ("/tmp", "/dev/shm")
+_EVERYBODYS = (*_IN_MEMORY, "/var/tmp")
 
 
 def named_paths(environ: Mapping[str, str], name: str) -> tuple[str, ...]:
@@ -204,7 +206,7 @@ class Sandbox:
 
     def _make(self, needed: list[str], writable: list[str], *, network: bool) -> View:
         own = (*needed, *writable, self._around.learnt)
-        self._kept = {path.split("/")[2] for path in own if path.startswith("/tmp/")}
+        self._kept = {top.rpartition("/")[2] for path in own if (top := _top_in_memory(path))}
         self.renew()
         reader, writer = os.pipe()
         pid = os.fork()
@@ -266,9 +268,9 @@ class Sandbox:
         bind(str(self._disk / "tmp"), f"{root}/tmp")
         own = [root]
         for path in (*needed, *writable, self._around.learnt):
-            if path.startswith("/tmp/") and len(parts := path.split("/")) > 3:
+            if (top := _top_in_memory(path)) and top != path:
                 # A mount cannot be renamed or removed, what leads to one can.
-                own += _mount_once(f"{root}/tmp/{parts[2]}")
+                own += _mount_once(root + top)
         for path in needed:
             _show_sealed(path, root)
         for path in writable:
@@ -317,9 +319,15 @@ def _needed(paths: Iterable[str]) -> list[str]:
     """Return those that are there and lie in no other one nor in a folder of the system; the shortest first."""
     needed: list[str] = []
     for path in sorted({place for given in paths for place in (given, os.path.realpath(given))}, key=len):
-        if os.path.exists(path) and not any(_is_in(path, place) for place in [*_SYSTEM, "/proc", "/dev", *needed]):  # noqa: PTH110
+        devices = [] if _top_in_memory(path) else ["/dev"]
+        if os.path.exists(path) and not any(_is_in(path, place) for place in [*_SYSTEM, "/proc", *devices, *needed]):  # noqa: PTH110
             needed.append(path)
     return needed
+
+
+def _top_in_memory(path: str) -> str:
+    """Return the top of a path where a cell has a folder of its own, as ``/tmp/a`` of ``/tmp/a/b``; empty elsewhere."""
+    return next((match[0] for folder in _IN_MEMORY if (match := re.match(f"{folder}/[^/]+", path))), "")
 
 
 def _is_in(path: str, folder: str) -> bool:
