@@ -165,7 +165,7 @@ WRONG = ("output 0", "values", 0.5)
 
 def test_graphs_that_differ_from_eager() -> None:
     fine, wrong = side("2.90.0", GOOD, **replays()), side("2.91.0", GOOD, **replays(WRONG))
-    line = "train.py:3 forward: compiled, its graph differs from eager: output 0: other values than eager"
+    line = "train.py:3 forward: compiled, its graph differs from eager: output 0: other values than eager by up to 0.5"
     assert answer(fine, wrong)["breaks_for_you"] == [line]
     assert answer(wrong, fine)["fixed_for_you"] == [line.replace("differs", "differed")]
     assert answer(wrong, wrong)["not_known"] == [line.replace("eager:", "eager on both:")]

@@ -944,7 +944,9 @@ class Isolator:
 
         def pair(check: Check) -> tuple[Run, Run] | None:
             met = self._units_met_by(check) if time.monotonic() < deadline else None
-            return (patched.run(check), self.bad.run(check)) if met is not None and (always or met & changed) else None
+            meets = met is not None and (always or met & changed)
+            # To trace it may have taken long, and to run it would take as long again, twice.
+            return (patched.run(check), self.bad.run(check)) if meets and time.monotonic() < deadline else None
 
         likeliest = sorted(self.neighbours, key=lambda check: -_mentions(check, selection))
         pairs = self._at_once(*(partial(pair, check) for check in likeliest))

@@ -462,10 +462,8 @@ def _bite(plain: Recorded, fixed: Recorded, eager: Recorded) -> tuple[str, str] 
     mended = mended_calls(plain.calls, fixed.calls)
     if mended:
         call = mended[0]
-        what, how, size = call.differences[0]
-        much = f" by up to {size:.3g}" if size is not None else ""
         more = f", and {len(mended) - 1} more calls" if len(mended) > 1 else ""
-        return f"{told(what, how)}{much}{more}; {with_fix}", call.place
+        return f"{told(*call.differences[0])}{more}; {with_fix}", call.place
     if plain.passed and fixed.passed and eager.passed and mends_text(plain.stdout, fixed.stdout, eager.stdout):
         pairs = zip(plain.stdout.splitlines(), eager.stdout.splitlines(), strict=False)
         line = next((ours for ours, theirs in pairs if not prints_alike(ours, theirs)), "")
@@ -490,14 +488,16 @@ def mends_text(plain: str, fixed: str, eager: str) -> bool:
     return prints_alike(fixed, eager) and not prints_alike(plain, eager)
 
 
-def told(what: str, how: str) -> str:
+def told(what: str, how: str, size: float | None) -> str:
     """Return a difference as part of a sentence.
 
     Args:
         what: differs.
         how: it differs.
+        size: of the largest difference, where it has one.
     """
-    return how if what == "call" else f"{what}: other values than eager" if how == "values" else f"{what}: {how}"
+    much = f" by up to {size:.3g}" if size is not None else ""
+    return (how if what == "call" else f"{what}: {'other values than eager' if how == 'values' else how}") + much
 
 
 def failing_line(recorded: Recorded) -> str:

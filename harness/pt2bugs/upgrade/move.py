@@ -312,13 +312,13 @@ class Move:
                      for some in (old, new)]  # fmt: skip
             if wrong[1] - wrong[0] and not wrong[0]:
                 words = "compiled, its graph differs from eager"
-                self.breaks_for_you.append(_differs(wrong[1], place, words, known, self.after.release))
+                self.breaks_for_you.append(_differs(wrong[1], new, place, words, known, self.after.release))
             elif wrong[0] and not wrong[1]:
                 words = "compiled, its graph differed from eager"
-                self.fixed_for_you.append(_differs(wrong[0], place, words, known, self.before.release))
+                self.fixed_for_you.append(_differs(wrong[0], old, place, words, known, self.before.release))
             elif wrong[0] and wrong[1]:
                 words = "compiled, its graph differs from eager on both"
-                self.not_known.append(_differs(wrong[1], place, words, known, self.after.release))
+                self.not_known.append(_differs(wrong[1], new, place, words, known, self.after.release))
 
     # --- documented bugs -----------------------------------------------------------------------------------
 
@@ -347,11 +347,15 @@ def _exposed(bug: Exposed, *, is_wrong_result: bool = False) -> Entry:
     return Entry(bug.what, bug.where, bug.case, is_wrong_result=is_wrong_result)
 
 
-def _differs(differences: set[tuple[str, str]], place: str, words: str, known: Known, release: str) -> Entry:
-    what, how = min(differences)
+def _differs(
+    shown: set[tuple[str, str]], replayed: Sequence[Replayed], place: str, words: str, known: Known, release: str
+) -> Entry:
+    what, how = min(shown)
+    sizes = [size for some in replayed for *difference, size in some.differences if difference == [what, how]]
+    size = max((size for size in sizes if size is not None), default=None)
     raised = how.removeprefix(RAISES).removesuffix(NOT_EAGER) if how.startswith(RAISES) else ""
     case, helps = known(raised, release) if raised else (None, "")
-    return Entry(f"{words}: {told(what, how)}", place, case, helps, is_wrong_result=not raised)
+    return Entry(f"{words}: {told(what, how, size)}", place, case, helps, is_wrong_result=not raised)
 
 
 def _failed(run: Recorded, release: str, known: Known) -> Entry:
