@@ -194,7 +194,13 @@ def globbed(word: str) -> list[str]:
 
 def prepare(world: World, arguments: list[str]) -> None:
     """The case that a command makes is not there before; the one that it is about is."""
-    for pattern in ("pytorch_123456.py", "pytorch_16364?.py", "pytorch_172073.py", *(f"{name}.py" for name in ROWS)):
+    for pattern in (
+        "pytorch_123456.py",
+        "pytorch_138654.py",
+        "pytorch_16364?.py",
+        "pytorch_172073.py",
+        *(f"{name}.py" for name in ROWS),
+    ):
         for path in world.folder.rglob(pattern):
             path.unlink()
     if arguments[:1] == ["new"]:
