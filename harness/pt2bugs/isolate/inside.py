@@ -13,7 +13,7 @@ import os
 import sys
 import threading
 import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import _lru_cache_wrapper, cached_property
 from typing import Any, TypedDict
 
@@ -252,7 +252,7 @@ def swapped(swaps: Sequence[FileSwap], folder: str) -> Iterator[list[tuple[str, 
         gc.freeze()
 
 
-def _functions_of(modules: Sequence[types.ModuleType]) -> list[types.FunctionType]:
+def _functions_of(modules: Collection[types.ModuleType]) -> list[types.FunctionType]:
     """Return the functions that stand in the text of modules, wherever they are kept.
 
     Nobody lists them; each refers to the names of its module. To look at all objects there are would copy their memory.
@@ -266,7 +266,7 @@ def _functions_of(modules: Sequence[types.ModuleType]) -> list[types.FunctionTyp
     ]
 
 
-def _clear_caches(functions: Sequence[types.FunctionType]) -> None:
+def _clear_caches(functions: Collection[types.FunctionType]) -> None:
     """Forget what `functools.cache` keeps of functions."""
     for wrapper in gc.get_referrers(*functions) if functions else ():
         if type(wrapper) is _lru_cache_wrapper:
@@ -296,7 +296,7 @@ def _swap(swaps: Sequence[FileSwap], folder: str) -> list[tuple[str, int]]:
     loaded = {getattr(module, "__file__", None): module for module in list(sys.modules.values())}
     modules = {path: loaded[path] for swap in swaps if (path := f"{folder}{swap['file']}") in loaded}
     functions: dict[tuple[str, int, str], list[types.FunctionType]] = {}
-    for function in _functions_of(list(modules.values())):
+    for function in _functions_of(modules.values()):
         code = function.__code__
         functions.setdefault((code.co_filename, code.co_firstlineno, code.co_name), []).append(function)
     files = []
@@ -318,14 +318,14 @@ def _swap(swaps: Sequence[FileSwap], folder: str) -> list[tuple[str, int]]:
             for line, scope in swap["added"]
         ]
     )
-    swapped: dict[int, types.FunctionType] = {}
+    swapped: set[types.FunctionType] = set()
     for swap, path, module, mixed in files:
         for old_line, new_line, defaults in swap["functions"]:
             try:
                 swapped |= _swap_function(functions, path, module, mixed, old_line, new_line, defaults=defaults)
             except Exception:
                 unswapped.append((swap["file"], new_line))
-    _clear_caches(list(swapped.values()))
+    _clear_caches(swapped)
     gc.freeze()
     return unswapped
 
@@ -390,13 +390,13 @@ def _swap_function(
     new_line: int,
     *,
     defaults: bool,
-) -> dict[int, types.FunctionType]:
+) -> set[types.FunctionType]:
     name = mixed.function_at(new_line)
     live = functions.get((path, old_line, name), [])
     new = mixed.codes.get((new_line, name))
     if not live or new is None:
         raise SwapError(f"{name} is not there as a function")
-    swapped = {}
+    swapped = set()
     for old_code, new_code in _pairs(live[0].__code__, new):
         for function in functions.get((path, old_code.co_firstlineno, old_code.co_name), []):
             if function.__code__ is not old_code and function.__code__ != old_code:
@@ -404,7 +404,7 @@ def _swap_function(
             if old_code.co_freevars != new_code.co_freevars:
                 raise SwapError(f"{name} has other free variables")
             function.__code__ = new_code
-            swapped[id(function)] = function
+            swapped.add(function)
     if defaults:
         bare: Any = mixed.statement(new_line)
         bare.decorator_list = []

@@ -25,7 +25,7 @@ from pt2bugs.errors import InputError
 from pt2bugs.files import write_text
 from pt2bugs.isolate.search import Answer, find_green, minimize
 from pt2bugs.isolate.trials import Check, Judge, PatchedRelease, Release, Run, can_swap, executed, swaps_of
-from pt2bugs.isolate.units import PatchError, Selection, Unit, Wheels
+from pt2bugs.isolate.units import PatchError, Selection, Unit, Wheels, items_met
 
 RUNS = 3
 """Runs of every step of a proof."""
@@ -381,7 +381,7 @@ class Isolator:
         program.write_text(_TRIVIAL)
         arguments = {"device": self.check.device, "backend": self.check.backend}
         check = Check(program, "test", arguments, self.check.device, self.check.backend, 60, None)
-        return executed(release.trace_of(check))
+        return release.executed_by(check)
 
     # --- trials ------------------------------------------------------------------------------------------
 
@@ -942,20 +942,24 @@ class Isolator:
         always = always and not changed
         deadline = time.monotonic() + self._neighbours_s
 
-        def pair(check: Check) -> tuple[Run, Run] | None:
-            met = self._units_met_by(check) if time.monotonic() < deadline else None
-            meets = met is not None and (always or met & changed)
+        pairs = [pair for file in {unit.file for unit in selection} if (pair := self.wheels.pair(file))]
+
+        def both(check: Check) -> tuple[Run, Run] | None:
+            """Run a check that meets a unit with the patch and without; None if it does not, or the time is up."""
+            ran = self.bad.executed_by(check) if time.monotonic() < deadline else None
+            meets = ran and (always or items_met(ran, pairs) & changed)
             # To trace it may have taken long, and to run it would take as long again, twice.
             return (patched.run(check), self.bad.run(check)) if meets and time.monotonic() < deadline else None
 
         likeliest = sorted(self.neighbours, key=lambda check: -_mentions(check, selection))
-        pairs = self._at_once(*(partial(pair, check) for check in likeliest))
         stayed = asked = 0
         problem = ""
-        for check, (run, before) in ((check, pair) for check, pair in zip(likeliest, pairs, strict=True) if pair):
-            if not before.passed:
-                # It did a moment ago: it is flaky, or the machine is too busy for its time limit.
+        for check, runs in zip(likeliest, self._at_once(*(partial(both, check) for check in likeliest)), strict=True):
+            # If it does not pass without the patch, where it did a moment ago, it is flaky, or the machine is too busy
+            # for its time limit.
+            if runs is None or not runs[1].passed:
                 continue
+            run, before = runs
             asked += 1
             worse = run.worse_than(before) if run.passed else {}
             if run.passed and not worse:
@@ -975,7 +979,7 @@ class Isolator:
             for check in self.neighbours:
                 if over.is_set():
                     break
-                self.bad.trace_of(check)
+                self.bad.executed_by(check)
 
         pool = ThreadPoolExecutor(1)
         try:
@@ -986,17 +990,6 @@ class Isolator:
             # The run that has begun goes on beside what comes next.
             over.set()
             pool.shutdown(wait=False)
-
-    def _units_met_by(self, check: Check) -> set[tuple[str, tuple[str, str, int]]] | None:
-        """Return file and key of what a check executes in the bad release; None if it does not pass there."""
-        path = self.bad.trace_of(check)
-        met = set()
-        for file, line in executed(path):
-            pair = self.wheels.pair(file) if file in {unit.file for unit in self.result.units} else None
-            item = pair.bad.item_at(line) if pair else None
-            if item is not None:
-                met.add((file, item.key))
-        return met if path.stat().st_size else None
 
 
 def _by_file(units: Iterable[Unit]) -> dict[str, list[Unit]]:

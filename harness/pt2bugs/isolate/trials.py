@@ -173,8 +173,8 @@ class Release:
                 raise EngineError(unfit.message)
             return _run(worker, measuring.engine, check, swap=list(swap), trace=trace, write=write)
 
-    def trace_of(self, check: Check) -> Path:
-        """Return the file of what a check executes, made once for all isolations; empty if the check does not pass.
+    def executed_by(self, check: Check) -> set[tuple[str, int]]:
+        """Return the code objects that a check executes, found out once for all isolations; none if it does not pass.
 
         Args:
             check: what to run.
@@ -182,7 +182,7 @@ class Release:
         Raises:
             EngineError: the environment is broken.
         """
-        return trace_of(self, check, self.traces, self.scratch)
+        return executed_by(check, self, self.traces, self.scratch)
 
     def _open(self, check: Check) -> tuple[Measuring, Workers]:
         with self._lock:
@@ -343,12 +343,12 @@ def _run(
     return Run(seen, counts, text, report.get("defaults", {}), unswapped)
 
 
-def trace_of(release: Release | PatchedRelease, check: Check, traces: Path, scratch: Path) -> Path:
-    """Return the file of what a check executes, made once; empty if the check does not pass.
+def executed_by(check: Check, release: Release | PatchedRelease, traces: Path, scratch: Path) -> set[tuple[str, int]]:
+    """Return the code objects that a check executes, as `executed`; none if it does not pass. They are found out once.
 
     Args:
-        release: where it is run.
         check: what to run.
+        release: where it is run.
         traces: the folder that keeps what checks execute in this release.
         scratch: a folder for the trace while it is written.
 
@@ -361,11 +361,13 @@ def trace_of(release: Release | PatchedRelease, check: Check, traces: Path, scra
         path.parent.mkdir(parents=True, exist_ok=True)
         # Of its own: two threads may trace the same check.
         running = scratch / f"{name.hexdigest()}-{threading.get_ident()}"
-        passed = release.run(check, trace=running).passed
-        lines = running.read_text() if passed and running.exists() else ""
+        run = release.run(check, trace=running)
+        lines = running.read_text() if run.passed and running.exists() else ""
         running.unlink(missing_ok=True)
-        write_text(path, lines)
-    return path
+        # An error says nothing of the check: the next who asks runs it again.
+        if run.seen.outcome is not Outcome.ERROR:
+            write_text(path, lines)
+    return executed(path)
 
 
 def executed(trace: Path) -> set[tuple[str, int]]:

@@ -468,6 +468,18 @@ def _edited(lines: Sequence[str], edits: Sequence[_Edit]) -> tuple[str, dict[Uni
     return "".join([*out, *lines[at - 1 :]]), places
 
 
+def items_met(ran: Iterable[tuple[str, int]], pairs: Iterable[FilePair]) -> set[tuple[str, Key]]:
+    """Return file and key of the items of some files that were executed in the release with the bug.
+
+    Args:
+        ran: code objects, as file and first line.
+        pairs: the files.
+    """
+    sides = {pair.file: pair.bad for pair in pairs}
+    places = ((file, sides[file].item_at(line)) for file, line in ran if file in sides)
+    return {(file, item.key) for file, item in places if item is not None}
+
+
 class Wheels:
     """The torch folders of two releases, and the units between them.
 

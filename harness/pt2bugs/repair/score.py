@@ -31,8 +31,8 @@ from pt2bugs.envs.environment import Environment
 from pt2bugs.errors import InputError, last_line
 from pt2bugs.files import write_text
 from pt2bugs.isolate.patched import patched_torch
-from pt2bugs.isolate.trials import Check, PatchedRelease, executed, trace_of
-from pt2bugs.isolate.units import FilePair, PatchError, SourceFile, Unit, Wheels
+from pt2bugs.isolate.trials import Check, PatchedRelease, executed_by
+from pt2bugs.isolate.units import FilePair, PatchError, SourceFile, Unit, Wheels, items_met
 from pt2bugs.repair.patch import Patch
 from pt2bugs.repair.tasks import SMOKE, TASK, UNRELATED, Probe, Task, probes_of
 from pt2bugs.run.measurement import learn_needs
@@ -367,7 +367,8 @@ class Scorer:
                 if time.monotonic() > deadline:
                     break
                 # In the processes that have judged: another engine would first have to learn about this machine.
-                if not _met(trace_of(self._wheel.release, check, traces, Path(scratch)), pairs) & functions:
+                ran = executed_by(check, self._wheel.release, traces, Path(scratch))
+                if not items_met(ran, pairs.values()) & functions:
                     continue
                 met += 1
                 run = patched.release.run(check)
@@ -504,13 +505,3 @@ def _units(patch: Patch) -> tuple[list[Unit], dict[str, FilePair]]:
 def _mentions(check: Check, words: Mapping[str, int]) -> int:
     text = check.path.read_text(encoding="utf-8").lower()
     return sum(word in text for word in words)
-
-
-def _met(trace: Path, pairs: Mapping[str, FilePair]) -> set[tuple[str, tuple[str, str, int]]]:
-    """Return file and key of what a check executes in the bad release, of its trace there."""
-    met = set()
-    for file, line in executed(trace):
-        item = pairs[file].bad.item_at(line) if file in pairs else None
-        if item is not None:
-            met.add((file, item.key))
-    return met
