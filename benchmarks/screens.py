@@ -14,12 +14,8 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +23,7 @@ from pt2bugs.report.markdown import table
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from browser import chromium, open_page
+from fake_torch import served
 from links import dead_links
 
 WIDTHS = (360, 768, 1400, 1920)
@@ -150,20 +147,6 @@ if (folded.length) {
 return result;
 """
 """Measures the page that is open, at a width in CSS pixels."""
-
-
-@contextmanager
-def served(site: Path) -> Iterator[str]:
-    """Yield the address at which a folder is served."""
-
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site))) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
 
 
 def sampled(site: Path, pages: Sequence[Path], count: int) -> Iterator[Path]:

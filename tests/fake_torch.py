@@ -275,6 +275,13 @@ def serve_index(wheels: Path, root: Path) -> Iterator[str]:
         (page.parent / wheel.name).hardlink_to(wheel)
         links = sorted(path.name for path in page.parent.glob("*.whl"))
         page.write_text("<!DOCTYPE html>" + "".join(f'<a href="{link}">{link}</a><br>' for link in links))
+    with served(root) as address:
+        yield f"{address}/simple"
+
+
+@contextlib.contextmanager
+def served(root: Path) -> Iterator[str]:
+    """Serve a folder; yields its address."""
 
     class Handler(SimpleHTTPRequestHandler):
         def __init__(self, *arguments: object) -> None:
@@ -290,6 +297,6 @@ def serve_index(wheels: Path, root: Path) -> Iterator[str]:
     with Server(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
-            yield f"http://127.0.0.1:{server.server_address[1]}/simple"
+            yield f"http://127.0.0.1:{server.server_address[1]}"
         finally:
             server.shutdown()

@@ -203,7 +203,10 @@ def test_what_a_cell_printed_is_its_own(attacked: Attacked) -> None:
     assert record["output_tail"] == "its own words\n"
 
 
-def test_what_a_cell_writes_is_bounded(tmp_path: Path) -> None:
+def confined(
+    disk: Path, body: str, read: tuple[str, ...] = (), surroundings: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """Run lines of Python in a sandbox."""
     program = f"""
 import os, sys
 from pathlib import Path
@@ -212,43 +215,35 @@ from pt2bugs.engine.sandbox import Sandbox, Surroundings
 linux.enter_namespace()
 if (pid := os.fork()) == 0:
     linux.mount_own_proc()
-    sandbox = Sandbox(Path({str(tmp_path)!r}) / "disk", Surroundings(disk_bytes=1 << 20))
-    sandbox.view((), (), network=False).enter()
-    for folder in (str(sandbox.cells), "/tmp", "/dev/shm"):
-        try: open(folder + "/big", "wb").write(bytes(2 << 20))
-        except OSError as error: print(folder, error.strerror, flush=True)
+    sandbox = Sandbox(Path({str(disk)!r}), Surroundings({surroundings}))
+    sandbox.view({read!r}, (), network=False).enter()
+{textwrap.indent(textwrap.dedent(body), "    ")}
     os._exit(0)
 os.waitpid(pid, 0)
 """
     environ = {**os.environ, "PYTHONPATH": str(HARNESS)}
-    done = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=True)
+    return subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=True)
+
+
+def test_what_a_cell_writes_is_bounded(tmp_path: Path) -> None:
+    body = """
+    for folder in (str(sandbox.cells), "/tmp", "/dev/shm"):
+        try: open(folder + "/big", "wb").write(bytes(2 << 20))
+        except OSError as error: print(folder, error.strerror, flush=True)
+    """
+    done = confined(tmp_path / "disk", body, surroundings="disk_bytes=1 << 20")
     full = [f"{folder} No space left on device" for folder in (tmp_path / "disk" / "cells", "/tmp", "/dev/shm")]
     assert done.stdout.splitlines() == full, done.stderr
 
 
 @pytest.mark.parametrize("place", ["/tmp", "/dev/shm"])
-def test_what_a_cell_reads_may_lie_where_it_has_a_folder_of_its_own(place: str) -> None:
+def test_what_a_cell_reads_may_lie_where_it_has_a_folder_of_its_own(place: str, tmp_path: Path) -> None:
     with tempfile.TemporaryDirectory(dir=place) as folder, tempfile.TemporaryDirectory(dir=place) as other:
         read = Path(folder, "a", "file")
         read.parent.mkdir()
         read.write_text("seen")
-        program = f"""
-import os, sys, tempfile
-from pathlib import Path
-from pt2bugs.engine import linux
-from pt2bugs.engine.sandbox import Sandbox, Surroundings
-linux.enter_namespace()
-if (pid := os.fork()) == 0:
-    linux.mount_own_proc()
-    with tempfile.TemporaryDirectory() as disk:
-        sandbox = Sandbox(Path(disk), Surroundings())
-        sandbox.view(({str(read.parent)!r},), (), network=False).enter()
-        print(open({str(read)!r}).read(), os.path.exists({other!r}), flush=True)
-        os._exit(0)
-os.waitpid(pid, 0)
-"""
-        environ = {**os.environ, "PYTHONPATH": str(HARNESS)}
-        done = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=True)
+        body = f"print(open({str(read)!r}).read(), os.path.exists({other!r}), flush=True)"
+        done = confined(tmp_path / "disk", body, read=(str(read.parent),))
     assert done.stdout == "seen False\n", done.stderr
 
 

@@ -63,7 +63,7 @@ def machines(options: RunningOptions, lines: Mapping[CellKey, Record]) -> Iterat
     if options.cluster is None:
         from pt2bugs.run.runner import Runner
 
-        yield Runner
+        yield functools.partial(Runner, told=set())
         return
     if options.jobs is not None:
         raise InputError("--jobs says how many cells run here at once; the workers of a --cluster say it themselves")

@@ -30,7 +30,7 @@ from pt2bugs.commands.selection import (
 )
 from pt2bugs.curate.bless import FailureIdentity, identity_of, row_of
 from pt2bugs.engine.check import NOTHING_COMPILED
-from pt2bugs.envs.releases import has_wheel
+from pt2bugs.envs.releases import at_hand
 from pt2bugs.errors import InputError
 from pt2bugs.files import append_text
 from pt2bugs.report.annotations import Measured, run_annotations, run_summary
@@ -230,8 +230,9 @@ def _tell_smaller_builds(options: Options, work: Sequence[Work]) -> None:
     if options.torch_backend or options.index or may_be_here("cuda"):
         return
     store = open_store(options)
+    in_folders = at_hand(store.source)
     keys = [part.target.key for part in work if part.target.python is None]
-    if any(store.find(key) is None and not has_wheel(store.source, key.torch) for key in keys):
+    if any(store.find(key) is None and key.torch not in in_folders for key in keys):
         say("builds for the CPU are a sixth of the size, where PyTorch's own index can be reached: --torch-backend cpu")
 
 

@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import lru_cache
@@ -63,15 +63,10 @@ def available_releases(source: Sources) -> list[Release]:
         ReleaseError: the index cannot be reached, or does not answer as an index does.
     """
     pythons: dict[Version, set[str]] = {}
-    for filename in [*_index_filenames("torch", endpoint(source)), *_folder_filenames(source.find_links, "torch")]:
-        try:
-            name, version, _, tags = parse_wheel_filename(filename)
-        except (InvalidWheelFilename, InvalidVersion):
-            continue
-        if name == "torch" and version >= FIRST:
-            minor_versions = {minor for tag in tags if (minor := _python_of(tag))}
-            if minor_versions:
-                pythons.setdefault(Version(version.public), set()).update(minor_versions)
+    for version, minors in _torch_wheels(
+        [*_index_filenames("torch", endpoint(source)), *_folder_filenames(source.find_links, "torch")]
+    ):
+        pythons.setdefault(version, set()).update(minors)
     return [Release(version, tuple(sorted(minors, key=Version))) for version, minors in sorted(pythons.items())]
 
 
@@ -112,19 +107,23 @@ def package_versions(name: str, source: Sources) -> list[Version]:
     return sorted(versions)
 
 
-def has_wheel(source: Sources, torch: str) -> bool:
-    """Return whether a folder of `find_links` has a wheel of a torch release, so that no index is asked for it.
+def _torch_wheels(filenames: Iterable[str]) -> Iterator[tuple[Version, set[str]]]:
+    """Yield the release of each wheel of torch that can be installed here, and its Pythons."""
+    for filename in filenames:
+        with contextlib.suppress(InvalidWheelFilename, InvalidVersion):
+            name, version, _, tags = parse_wheel_filename(filename)
+            minors = {minor for tag in tags if (minor := _python_of(tag))}
+            if name == "torch" and version >= FIRST and minors:
+                yield Version(version.public), minors
+
+
+def at_hand(source: Sources) -> set[str]:
+    """Return the releases of torch in the folders of `find_links`, for which no index is asked.
 
     Args:
         source: of packages.
-        torch: the release.
     """
-    for filename in _folder_filenames(source.find_links, "torch"):
-        with contextlib.suppress(InvalidWheelFilename, InvalidVersion):
-            _, version, _, tags = parse_wheel_filename(filename)
-            if version.public == torch and any(map(_python_of, tags)):
-                return True
-    return False
+    return {str(version) for version, _ in _torch_wheels(_folder_filenames(source.find_links, "torch"))}
 
 
 def known_releases(source: Sources, warn: Callable[[str], None]) -> list[Release]:

@@ -674,7 +674,7 @@ def _is_current(digest: str, case: Case, torch: str) -> bool:
 
     Args:
         digest: the hash of the case when it was measured.
-        case: as it is today.
+        case: as its file is now.
         torch: a public version; may be empty.
     """
     return digest == case.hash or (digest == case.unrestricted_hash and bool(torch) and is_available(case, torch))

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 from pt2bugs.case.cells import Cell
 from pt2bugs.case.model import Case
@@ -202,10 +202,8 @@ class Runner:
 
     Args:
         record: called with every line that was written to the journal.
+        told: variables of which the user was told that cells do not get them. The runners of one command share it.
     """
-
-    _has_told_removed: ClassVar = False
-    """A search has a runner for each of its steps, and the user the same variables in all of them."""
 
     def __init__(
         self,
@@ -214,7 +212,9 @@ class Runner:
         options: RunOptions,
         progress: Progress,
         record: Callable[[Record], None] = lambda _: None,
+        told: set[str] | None = None,
     ) -> None:
+        self._told = set[str]() if told is None else told
         self.results, self.store, self.options, self.progress = results, store, options, progress
         self.record = record
         self.run_id = new_run_id()
@@ -325,8 +325,8 @@ class Runner:
             names: of the variables.
         """
         with self._changed:
-            is_news = names and not self._has_told_removed
-            Runner._has_told_removed |= bool(names)
+            is_news = not self._told.issuperset(names)
+            self._told.update(names)
         if is_news:
             self.log(f"kept from the cells, as they change what a compiler does: {', '.join(names)}")
 
