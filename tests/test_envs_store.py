@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -16,7 +18,7 @@ from pt2bugs.envs.environment import Environment, EnvironmentFailure, Key, choos
 from pt2bugs.envs.releases import Release
 from pt2bugs.envs.size import format_size, parse_size
 from pt2bugs.envs.sources import Sources
-from pt2bugs.envs.store import MARKER, Store, _uv_message
+from pt2bugs.envs.store import INSTALL_BYTES, INSTALL_S, MARKER, Store, _uv_message
 from suite import HARNESS, children, wait_until
 
 
@@ -126,7 +128,7 @@ def test_a_broken_marker_hides_no_other_environment(store: Store, marker: bytes)
     broken.write_bytes(marker)
     assert [environment.key.torch for environment in store.environments()] == ["2.9.1"]
     assert len(store.sizes()) == 1
-    assert store.cost_of_one() is None
+    assert store.cost_of_one() == (INSTALL_BYTES, INSTALL_S)
 
 
 def test_the_least_recently_used_go_first(store: Store) -> None:
@@ -152,6 +154,46 @@ def test_wheels_that_nothing_links_to_are_pruned(store: Store) -> None:
     make(store, "2.9.1", 1, 1, store.uv_cache / "archive-v0" / "used" / "lib.so")
     store.collect(100 * MIB)
     assert [path.name for path in (store.uv_cache / "archive-v0").iterdir()] == ["used"]
+
+
+def test_while_uv_works_no_more_is_removed_than_the_budget_asks_for(store: Store) -> None:
+    """Its cache cannot be pruned then, so that its files stay on the disk when environments go."""
+    for age, torch in enumerate(("2.7.1", "2.8.0", "2.9.1"), 1):
+        wheel = store.uv_cache / "archive-v0" / torch / "lib.so"
+        wheel.parent.mkdir(parents=True)
+        wheel.write_bytes(b"y" * 2 * MIB)
+        make(store, torch, 1, age, wheel)
+    with (store.uv_cache / ".lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        removed = store.collect(5 * MIB)
+    assert [environment.key.torch for environment in removed] == ["2.7.1"]
+    assert store.total() // MIB == 4
+    assert len(list(store.uv_cache.glob("archive-v0/*"))) == 3
+    assert store.collect(5 * MIB) == []
+    assert len(list(store.uv_cache.glob("archive-v0/*"))) == 2
+
+
+def test_a_disk_that_becomes_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others make room for a new environment, whatever the budget; where they do not suffice, that is said first."""
+    monkeypatch.delenv("UV_CACHE_DIR", raising=False)
+    wheels = build_wheels(tmp_path / "wheels", {"2.90.0": {}})
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    with serve_index(wheels, tmp_path / "index") as index:
+        store = Store(Sources(index), tmp_path / "home", budget=1 << 60)
+        make(store, "2.8.0", 2 * MIB, 1)
+        kept = make(store, "2.9.1", 2 * MIB, 2)
+        free = shutil.disk_usage(tmp_path).free
+        said: list[str] = []
+        monkeypatch.setattr(Store, "cost_of_one", lambda _: (free + 3 * MIB, 1.0))
+        store.create(Key("2.90.0", python), said.append, keep=[kept.key])
+    assert {there.key.torch for there in store.environments()} == {"2.9.1", "2.90.0"}
+    told = [line.split(":")[0] for line in said]
+    assert told[2:] == [
+        "removed torch 2.8.0, Python 3.11",
+        "the disk may become full",
+        f"installing torch 2.90.0, Python {python}",
+    ]
+    assert said[0].startswith(f"an environment takes about {format_size(free + 3 * MIB)}, and ")
 
 
 def test_a_cache_that_the_user_named_is_not_pruned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,7 +292,7 @@ def test_a_new_environment_makes_others_go(tmp_path: Path, monkeypatch: pytest.M
         assert {there.key.torch for there in store.environments()} == {"2.90.0", "2.91.0"}, "in use by this run"
         store.create(keys[2], said.append)
     assert [there.key.torch for there in store.environments()] == ["2.92.0"]
-    assert sum("environments may take 1 B together" in line for line in said) == 1
+    assert sum("all may take 1 B together" in line for line in said) == 1
 
 
 def test_a_wheel_of_a_folder_is_installed_again_after_it_was_pruned(

@@ -23,11 +23,12 @@ from pt2bugs.cluster.connection import ClusterError, connected
 from pt2bugs.cluster.queue import GPU, MAX_LOSSES, CellQueues, ClusterWorker, OwedCell
 from pt2bugs.cluster.task import Answer, Batch, InstallOptions, Task, code_hash
 from pt2bugs.engine.environment import EnvironmentFacts
+from pt2bugs.envs.store import INSTALL_S
 from pt2bugs.errors import first_line, install_command
 from pt2bugs.results.folder import Results
 from pt2bugs.results.journal import Record, new_record
 from pt2bugs.run.measurement import new_run_id
-from pt2bugs.run.plan import INSTALL_S, RunOptions, Target, Work
+from pt2bugs.run.plan import RunOptions, Target, Work
 from pt2bugs.run.runner import Journals, Progress, record_of_unmade, require_writable
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 
 from pt2bugs.case.cells import Cell
 from pt2bugs.case.expectation import Where, expected_bug
-from pt2bugs.run.plan import INSTALL_S, Target, Work
+from pt2bugs.envs.store import INSTALL_S
+from pt2bugs.run.plan import Target, Work
 
 GPU = "GPU"
 """The resource of workers that run cells on a GPU: ``dask worker --resources "GPU=1"``."""

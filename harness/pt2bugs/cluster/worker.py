@@ -59,7 +59,6 @@ def identify(pythons: Sequence[str] = ()) -> dict[str, Any]:
         pythons: minor versions; the offers name those that are here. Each takes a second to look for.
     """
     store = Store(Sources())
-    cost = store.cost_of_one()
     return {
         "version": __version__,
         "code": code_hash(),
@@ -67,7 +66,7 @@ def identify(pythons: Sequence[str] = ()) -> dict[str, Any]:
         "host": str(this_host()),
         "offers": sorted(this_host().platforms | {f"python {python}" for python in pythons if _has_python(python)}),
         "environments": sorted(environment.path.name for environment in store.environments()),
-        "install_s": cost[1] if cost else None,
+        "install_s": store.cost_of_one()[1],
     }
 
 

@@ -13,7 +13,7 @@ from pt2bugs.commands.selection import open_store, run_options
 from pt2bugs.envs.size import format_size
 from pt2bugs.results.journal import Record
 from pt2bugs.results.line import CellKey
-from pt2bugs.run.plan import Cost, Work, cost, cost_of_environment
+from pt2bugs.run.plan import Cost, Work, cost
 
 
 def render_cost(
@@ -62,7 +62,7 @@ def render_search_cost(
     say(f"would begin with {_told(first, begins)}")
     count = len({part.target.key.torch for part in work})
     if (once := budget(count)) < count:
-        disk = format_size(cost_of_environment(store)[0] * min(once, len(most.unmade)))
+        disk = format_size(store.cost_of_one()[0] * min(once, len(most.unmade)))
         say(f"a check that changes once needs {once} of the {count} releases at most: about {disk}")
     say(f"would run at most {_told(work, most)}")
     return OK

@@ -22,7 +22,7 @@ from pt2bugs.commands.selection import (
 )
 from pt2bugs.errors import InputError, NothingSelected
 from pt2bugs.results.folder import open_results
-from pt2bugs.run.plan import Work, cost_of_environment, mean_durations, owed
+from pt2bugs.run.plan import Work, mean_durations, owed
 from pt2bugs.run.shards import MAX_SHARDS, SETUP_S, Division, OwedShard, write_durations
 
 EXAMPLES = (
@@ -115,7 +115,7 @@ def render(options: Options, planned: Planned, shards: Sequence[OwedShard]) -> i
         shards: those that have something to run.
     """
     # What an environment takes is asked for only where a shard needs it: it may have to look at all that are here.
-    size = cost_of_environment(open_store(options))[0] if shards else 0
+    size = open_store(options).cost_of_one()[0] if shards else 0
     if options.json:
         print_json([shard.as_dict(size) for shard in shards])
     elif shards:

@@ -398,7 +398,9 @@ def _moved(entry: Entry) -> str:
     if len(entry.places) < 2:
         return ""
     told = ", ".join(f"{version} in {place}" for place, version in entry.places.items())
-    return f"{PLACEHOLDER}: fails on {told}: no line if it moved, an entry each with frame if these are several failures"
+    return (
+        f"{PLACEHOLDER}: fails on {told}: no line if it moved, an entry each with frame if these are several failures"
+    )
 
 
 def _speaks_of(bug: Bug, row: Row, seen: Seen, axis: str) -> bool:

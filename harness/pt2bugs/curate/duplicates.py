@@ -1,4 +1,4 @@
-"""Duplicates: cases with one component and symptom that fail in the same releases, and programs that resemble a case."""
+"""Duplicates: cases of one component and symptom that fail on the same releases, and programs that resemble a case."""
 
 from __future__ import annotations
 

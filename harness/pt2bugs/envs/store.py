@@ -29,6 +29,10 @@ from pt2bugs.errors import install_command
 from pt2bugs.files import FileError, write_text
 
 MARKER = "pt2bugs.json"
+INSTALL_S, INSTALL_BYTES = 90.0, 5 << 30
+"""Cost of an environment where none was made here yet: a CUDA build from the default index."""
+CPU_BYTES = 1 << 30
+"""Size of a CPU build."""
 
 
 class Store:
@@ -77,6 +81,7 @@ class Store:
                 is_new = (environment := self.find(key)) is None
                 if environment is None:
                     self._tell_budget(log)
+                    self._make_room([key, *keep], log)
                     log(f"installing {key}")
                     environment = self._install(key)
                 else:
@@ -106,9 +111,24 @@ class Store:
         self._has_told_budget = True
         why = "" if self._budget is not None else ", half of the disk"
         log(
-            f"environments may take {format_size(self.budget)} together{why}; the least recently used make room "
-            "(--budget SIZE)"
+            f"an environment takes about {format_size(self.cost_of_one()[0])}, and {format_size(self._free())} are free"
         )
+        log(f"all may take {format_size(self.budget)} together{why}; the least recently used make room (--budget SIZE)")
+
+    def _free(self) -> int:
+        """Return the free bytes of the disk."""
+        return shutil.disk_usage(self.home).free
+
+    def _make_room(self, keep: Iterable[Key], log: Callable[[str], None]) -> None:
+        """Remove others where the disk has no room for one more; warn where that does not suffice."""
+        size, _ = self.cost_of_one()
+        if (lacking := size - self._free()) > 0:
+            self.collect(max(0, self.total() - lacking), keep, log)
+        if self._free() < size:
+            log(
+                f"the disk may become full: {format_size(self._free())} are free; PT2BUGS_HOME moves the environments, "
+                "--torch-backend cpu makes small ones"
+            )
 
     def _tell_other_packages(self, environment: Environment, log: Callable[[str], None]) -> None:
         """Say so where an environment of that name was made from other folders of wheels: it may be another build."""
@@ -224,15 +244,15 @@ class Store:
         for _, environment in sorted(by_age, key=lambda pair: pair[0]):
             yield environment
 
-    def cost_of_one(self) -> tuple[int, float] | None:
-        """Return the average bytes and seconds of an environment made here; None if none was."""
+    def cost_of_one(self) -> tuple[int, float]:
+        """Return bytes and seconds of making an environment: as measured here, else as usual for that kind of build."""
         costs = []
         for marker in self.home.glob(f"*/{MARKER}"):
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
                 facts = json.loads(marker.read_text())
                 costs.append((int(facts["bytes"]), float(facts["seconds"])))
         if not costs:
-            return None
+            return CPU_BYTES if self.source.torch_backend == "cpu" else INSTALL_BYTES, INSTALL_S
         return sum(size for size, _ in costs) // len(costs), sum(seconds for _, seconds in costs) / len(costs)
 
     def sizes(self) -> list[tuple[Environment, int, int]]:
@@ -245,11 +265,16 @@ class Store:
         ]
 
     def total(self) -> int:
-        """Return the bytes of all environments and the uv cache together, each file counted once."""
-        roots = [self.home, *([self.uv_cache] if self.owns_cache else [])]
-        sizes: dict[int, int] = {}
-        for root in roots:
-            sizes.update(inodes(root))
+        """Return the bytes of all environments and the uv cache together, each file counted once.
+
+        What pruning drops from the cache is not counted: while uv works it has to wait.
+        """
+        sizes: dict[int, int] = dict(inodes(self.home))
+        if self.owns_cache:
+            sizes.update(inodes(self.uv_cache))
+            for archive in self._unused_archives():
+                for inode, _ in inodes(archive):
+                    sizes.pop(inode, None)
         return sum(sizes.values())
 
     @property
@@ -272,19 +297,15 @@ class Store:
         Returns:
             Those that were removed.
         """
-        removed: list[Environment] = []
-        kept = set(keep)
         self._remove_unfinished()
         self._prune_cache()
-        for environment in list(self.environments()):
-            if self.total() <= budget:
-                break
-            if environment.key in kept:
-                continue
+        removed = []
+        for environment, _ in self.to_remove(budget, keep):
             if self._remove(environment):
                 log(f"removed {environment.key}")
                 removed.append(environment)
-                self._prune_cache()
+        if removed:
+            self._prune_cache()
         return removed
 
     def to_remove(self, budget: int, keep: Iterable[Key] = ()) -> list[tuple[Environment, int]]:
@@ -324,15 +345,20 @@ class Store:
         with _alone(self.uv_cache / ".lock") as is_idle:
             if not is_idle:
                 return
-            for archive in self.uv_cache.glob("archive-v*/*"):
-                links = [stat.st_nlink for stat in stats(archive)]
-                if links and max(links) == 1:
-                    remove_tree(archive)
+            for archive in self._unused_archives():
+                remove_tree(archive)
             # uv trusts its note of a wheel from a folder, and would install from an archive that is gone.
             for link in self.uv_cache.glob("wheels-v*/**/*"):
                 if link.is_symlink() and not link.exists():
                     for noted in (link, link.with_name(f"{link.name}.rev"), link.with_name(f"{link.name}.http")):
                         noted.unlink(missing_ok=True)
+
+    def _unused_archives(self) -> Iterator[Path]:
+        """Yield the unpacked wheels of the uv cache that no environment links to."""
+        for archive in self.uv_cache.glob("archive-v*/*"):
+            links = [stat.st_nlink for stat in stats(archive)]
+            if links and max(links) == 1:
+                yield archive
 
 
 def _key_of(facts: Any) -> Key:

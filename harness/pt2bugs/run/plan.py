@@ -26,10 +26,6 @@ if TYPE_CHECKING:
 
 CELL_S = 1.0
 """Assumed seconds of a cell whose duration is not known."""
-INSTALL_S, INSTALL_BYTES = 90.0, 5 << 30
-"""Cost of an environment where none was made here yet: a CUDA build from the default index."""
-CPU_BYTES = 1 << 30
-"""Size of a CPU build."""
 
 _DEVICE_SIGNS = {
     # NVIDIA's driver on a PC, on Jetson, under WSL; AMD's.
@@ -214,7 +210,7 @@ def cost(work: Sequence[Work], store: Store, lines: Mapping[CellKey, Record], jo
     keys = [part.target.key for part in work if part.target.python is None]
     made = [key for key in keys if store.find(key) is not None]
     unmade = [key for key in keys if key not in made]
-    size, seconds = cost_of_environment(store)
+    size, seconds = store.cost_of_one()
     known = mean_durations(lines)
     usual = median(known.values()) if known else CELL_S
     body = sum(known.get(cell.key, usual) for part in work for cell in part.cells)
@@ -226,16 +222,6 @@ def cost(work: Sequence[Work], store: Store, lines: Mapping[CellKey, Record], jo
         # Installations go on beside the cells, but the first is waited for.
         seconds=max(body / max(1, jobs), seconds * len(unmade)) + (seconds if unmade else 0),
     )
-
-
-def cost_of_environment(store: Store) -> tuple[int, float]:
-    """Return bytes and seconds of making an environment: as measured here, else as usual for that kind of build.
-
-    Args:
-        store: has measured the environments that it made.
-    """
-    size = CPU_BYTES if store.source.torch_backend == "cpu" else INSTALL_BYTES
-    return store.cost_of_one() or (size, INSTALL_S)
 
 
 def mean_durations(lines: Mapping[CellKey, Record]) -> dict[CellName, float]:
