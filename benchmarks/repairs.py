@@ -249,6 +249,7 @@ class Bench:
     python: str | None
     budget: str | None
     find_links: Sequence[str]
+    usage: Path | None = None
 
     @property
     def environments(self) -> EnvironmentOptions:
@@ -274,11 +275,15 @@ class Bench:
         command += ["--results", str(self.results), *self.words, *words]
         return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
 
+    def processor_s(self) -> float:
+        """Seconds that all processes of the control group have had; those that nobody waits for count there alone."""
+        return int(self.usage.read_text()) / 1e9 if self.usage else 0.0
+
 
 def hidden(bench: Bench, task: Task) -> dict[str, object]:
     """What each hidden check finds in the bad release: nothing would mean that it passes there."""
     with open_environments(bench.environments) as environments:
-        folder = cache_home() / "repair"
+        folder = cache_home() / "isolate"
         scorer = Scorer(task, lambda release: environments.of(release)[0], folder, lambda text: None)
         with contextlib.closing(scorer):
             return {"task": task.id, "found": scorer.unpatched()}
@@ -288,8 +293,11 @@ def score(bench: Bench, task: Task, folder: Path, texts: Texts, bad: Path) -> di
     """Score these texts in a folder that `start` has made, and put the old ones back."""
     for file, text in texts.items():
         (folder / "torch" / file).write_text(text, encoding="utf-8")
-    began = time.monotonic()
+    began, used = time.monotonic(), bench.processor_s()
     done = bench.repair("score", task, folder, "--json")
+    seconds = {"seconds": round(time.monotonic() - began, 1)}
+    if bench.usage:
+        seconds["processor_s"] = round(bench.processor_s() - used, 1)
     for file in texts:
         path = folder / "torch" / file
         if (bad / file).exists():
@@ -297,7 +305,7 @@ def score(bench: Bench, task: Task, folder: Path, texts: Texts, bad: Path) -> di
         else:
             path.unlink()
     answer = json.loads(done.stdout) if done.stdout else {"task": task.id, "verdict": "refused", "reasons": []}
-    return {**answer, "seconds": round(time.monotonic() - began, 1)}
+    return {**answer, **seconds}
 
 
 def main() -> None:
@@ -309,8 +317,9 @@ def main() -> None:
     parser.add_argument("--python", help="minor version of the environments (default: the running one)")
     parser.add_argument("--budget", help="what all environments may take together")
     parser.add_argument("--find-links", action="append", default=[], help="a folder of wheels")
+    parser.add_argument("--usage", type=Path, help="cpuacct.usage of the control group that this runs in, alone")
     options = parser.parse_args()
-    bench = Bench(options.results, options.python, options.budget, options.find_links)
+    bench = Bench(options.results, options.python, options.budget, options.find_links, options.usage)
     chosen = [
         task
         for task in tasks_of(options.results, load_cases([ROOT / "cases"]))

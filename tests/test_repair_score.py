@@ -176,7 +176,7 @@ def test_a_copy_knows_what_the_release_has_found_out(
     (tmp_path / MEMORY).write_text("{}")
     monkeypatch.setattr(scoring.Processes, "memory", lambda _: tmp_path)
     ask(config="suppress_errors = True\n")
-    assert list((project / "cache" / "copies").glob(f"*/home/warm/{tmp_path.name}/{MEMORY}"))
+    assert list((project / "cache").glob(f"*/home/warm/{tmp_path.name}/{MEMORY}"))
 
 
 def test_another_fix_is_solved(ask: Ask) -> None:

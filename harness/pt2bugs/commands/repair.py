@@ -205,7 +205,7 @@ def measure(options: Options, task: Task, place: Path) -> Score:
     """
     neighbours = neighbours_of(task.case, _histories(options), task.bad, task.cell.device)
     with open_environments(options) as environments:
-        scorer = Scorer(task, lambda release: environments.of(release)[0], cache_home() / "repair", say)
+        scorer = Scorer(task, lambda release: environments.of(release)[0], cache_home() / "isolate", say)
         with contextlib.closing(scorer):
             patch = read_patch(place, scorer.torch)
             return scorer.score(patch, neighbours)

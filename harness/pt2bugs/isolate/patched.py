@@ -83,7 +83,7 @@ class PatchedTorch:
             memory: the folder of the release's `WarmCache`; the copy's has the same name.
         """
         file = self.home / "warm" / memory.name / MEMORY
-        if not file.exists() and (memory / MEMORY).exists():
+        if (memory / MEMORY).exists():
             file.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(memory / MEMORY, file)
 

@@ -295,20 +295,20 @@ def _entries(own: frozenset[types.CodeType]) -> dict[str, Counter[types.CodeType
     except (ImportError, AttributeError):
         return {}
     gc.unfreeze()
-    todo = {*own, *(function.__code__ for function in gc.get_objects() if type(function) is types.FunctionType)}
-    known: set[types.CodeType] = set()
+    functions = (function for function in gc.get_objects() if type(function) is types.FunctionType)
+    # By identity: to hash a code object takes longer than to ask for its entries, and two that are equal may have some.
+    known = {id(code): code for code in (*own, *(function.__code__ for function in functions))}
     counts = {kind: Counter[types.CodeType]() for kind in ("frames", "entries", "breaks")}
+    todo = list(known.values())
     while todo:
         code = todo.pop()
-        if code in known:
-            continue
-        known.add(code)
-        kept = entries_of(code)
-        counts["frames"][code] = bool(kept)
-        counts["entries"][code] = len(kept)
-        for entry in kept:
+        for number, entry in enumerate(entries_of(code)):
             resumes = [name for name in entry.code.co_names if name.startswith("__resume_at_")]
             inner = [part for part in _codes([entry.code]) if part.co_name.startswith("torch_dynamo_resume_in_")]
+            counts["frames"][code] += number == 0
+            counts["entries"][code] += 1
             counts["breaks"][code] += len(resumes) + len(inner)
-            todo |= {*inner} - known
+            new = {id(part): part for part in inner if id(part) not in known}
+            known |= new
+            todo += new.values()
     return counts

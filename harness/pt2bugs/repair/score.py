@@ -31,13 +31,15 @@ from pt2bugs.envs.environment import Environment
 from pt2bugs.errors import InputError, last_line
 from pt2bugs.files import write_text
 from pt2bugs.isolate.patched import patched_torch
-from pt2bugs.isolate.trials import Check, PatchedRelease, executed_by
+from pt2bugs.isolate.trials import Check, PatchedRelease, Run, executed_by
 from pt2bugs.isolate.units import FilePair, PatchError, SourceFile, Unit, Wheels, items_met
 from pt2bugs.repair.patch import Patch
 from pt2bugs.repair.tasks import SMOKE, TASK, UNRELATED, Probe, Task, probes_of
 from pt2bugs.run.measurement import learn_needs
 
 SOLVED, AROUND, BROKE, NO = "solved", "around", "broke", "no"
+AT_ONCE = 2
+"""Processes that run beside each other."""
 PROBE_S = 300.0
 NEIGHBOURS_S = 30.0
 _INSIDE = "pt2bugs.repair.inside"
@@ -122,21 +124,20 @@ class Processes:
         return Path(facts.memory)
 
     def probe(self, probes: Sequence[Probe], backend: str | None = None, *, apart: bool = True) -> list[_Report]:
-        """Call probes, two at once, and return what each reports.
+        """Call probes, `AT_ONCE` beside each other, and return what each reports.
 
         Args:
             probes: of one hidden file; they run under another name.
             backend: instead of theirs; empty for none.
-            apart: whether each gets a process of its own; else there are two for all, as the first compile of a process
-                takes as long as several more.
+            apart: whether each gets a process of its own; else there are `AT_ONCE` for all, as the first compile of a
+                process takes as long as several more.
 
         Raises:
             EngineError: this torch does not import.
         """
         self._engine.start()
-        at_once = 2
-        groups = [[probe] for probe in probes] if apart else [probes[start::at_once] for start in range(at_once)]
-        with tempfile.TemporaryDirectory(prefix="program-") as folder, ThreadPoolExecutor(at_once) as pool:
+        groups = [[probe] for probe in probes] if apart else [probes[start::AT_ONCE] for start in range(AT_ONCE)]
+        with tempfile.TemporaryDirectory(prefix="program-") as folder, ThreadPoolExecutor(AT_ONCE) as pool:
             moved = {probe.path: _moved(probe.path, Path(folder)) for probe in probes}
             parts = pool.map(lambda group: self._call(group, moved, backend), groups)
             reports = dict(zip(chain.from_iterable(groups), chain.from_iterable(parts), strict=True))
@@ -203,7 +204,8 @@ class Scorer:
     Args:
         task: what they are to repair.
         environments: yields the environment of a release.
-        cache: a folder for copies, and for what the releases themselves show.
+        cache: a folder for copies, what checks execute, and what the releases themselves show; that of `isolate`, which
+            has found out most of it already.
         say: told of every step.
     """
 
@@ -234,7 +236,7 @@ class Scorer:
 
     @contextlib.contextmanager
     def _patched(self, texts: Mapping[str, str]) -> Iterator[Processes]:
-        with patched_torch(self.torch, self._cache / "copies", self._bad.key.folder) as copy:
+        with patched_torch(self.torch, self._cache, self._bad.key.folder) as copy:
             copy.patch(texts)
             # Without it each process of the copy would import for itself what the first of the release has found.
             copy.remember(self._memory)
@@ -360,22 +362,23 @@ class Scorer:
             return
         words = Counter(word for unit in units for word in re.findall(r"[a-z]{4,}", unit.qualname.lower()))
         deadline = time.monotonic() + NEIGHBOURS_S
-        stayed = met = 0
         traces = self._cache / "traces" / self._bad.key.folder
-        with tempfile.TemporaryDirectory(prefix="trace-") as scratch:
-            for check in sorted(neighbours, key=lambda check: -_mentions(check, words)):
+        ordered = sorted(neighbours, key=lambda check: -_mentions(check, words))
+        with tempfile.TemporaryDirectory(prefix="trace-") as scratch, ThreadPoolExecutor(AT_ONCE) as pool:
+
+            def run(check: Check) -> Run | None:
                 if time.monotonic() > deadline:
-                    break
+                    return None
                 # In the processes that have judged: another engine would first have to learn about this machine.
                 ran = executed_by(check, self._wheel.release, traces, Path(scratch))
-                if not items_met(ran, pairs.values()) & functions:
-                    continue
-                met += 1
-                run = patched.release.run(check)
-                stayed += run.passed
-                if not run.passed:
-                    score.add(BROKE, f"{check.path.stem} turned red: {run.seen.summary}")
-        self._say(f"{stayed} of {met} other cases that execute a changed function stay green")
+                return patched.release.run(check) if items_met(ran, pairs.values()) & functions else None
+
+            runs = [(check, ended) for check, ended in zip(ordered, pool.map(run, ordered), strict=True) if ended]
+        for check, ended in runs:
+            if not ended.passed:
+                score.add(BROKE, f"{check.path.stem} turned red: {ended.seen.summary}")
+        stayed = sum(ended.passed for _, ended in runs)
+        self._say(f"{stayed} of {len(runs)} other cases that execute a changed function stay green")
 
     # --- what is right ---------------------------------------------------------------------------------
 
