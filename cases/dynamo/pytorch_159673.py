@@ -18,7 +18,7 @@
 # [[tool.pt2bugs.bug]]
 # torch = ">=2.5,<2.9"
 # outcome = "timeout"
-# frame = 'symbolic_convert\.py:\d+ BINARY_OP\n\S+ step\n\S+ run\n\S+convert_frame\.py:\d+ \w+\n'
+# frame = '(^|symbolic_convert\.py:\d+ (BINARY_OP|FOR_ITER|\w*_FAST|jump|starts_line)\n)(\S+ step\n)?\S+ run\n\S+convert_frame\.py:\d+ \w+\n'
 # ///
 """Dynamo's zip asks each of its iterators for the next value and ends when one has none. Of no iterators none ever ends.
 Correct: a zip of nothing is empty.
