@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from pt2bugs.triage.inside.precision import is_near
 from pt2bugs.upgrade.inside.comparison import compare, copies
 from pt2bugs.upgrade.inside.graphs import CannotDescribeError, described_values, made_values
 
@@ -103,6 +104,23 @@ def test_rounding_is_told_from_a_difference_by_double_precision() -> None:
     assert not torch.equal(eager(x), other_order(x)), "they do differ in the last digits"
     assert differences(eager, other_order, [x]) == []
     assert differences(eager, lambda x: x.half().sum(0).float(), [x]) == [("output 0", "values")]
+
+
+def test_noise_about_zero_depends_on_the_order_of_a_sum() -> None:
+    """As the gradient of a bias of attention's keys: it is zero, and eager has no digit of it."""
+    exact = torch.zeros(64, dtype=torch.float64)
+    eager = torch.full((64,), 1e-6)
+    assert is_near(6 * eager, eager, exact)
+    assert not is_near(20 * eager, eager, exact)
+    assert not is_near(eager + 1.006, eager + 1.001, exact + 1), "of one eager has digits"
+
+
+def test_a_sum_may_have_many_roundings_where_eager_has_few() -> None:
+    exact = torch.ones(64, dtype=torch.float64)
+    rounding = 2.0**-23
+    assert is_near((exact + 20 * rounding).float(), exact.float(), exact)
+    assert not is_near((exact + 200 * rounding).float(), exact.float(), exact)
+    assert not is_near((exact + 20 * 2.0**-7).bfloat16(), exact.bfloat16(), exact), "narrow sums are added up wide"
 
 
 def test_the_reference_in_double_precision_has_the_values_of_the_inputs() -> None:
