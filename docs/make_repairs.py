@@ -39,11 +39,15 @@ def verdicts(tasks: Sequence[Task], scores: Scores) -> str:
     for task in tasks:
         told = [scores.get((task.id, name), {}) for name in ON_EVERY_TASK]
         about = (task.id, task.bad, task.backend, task.case.symptom, str(task.twins))
-        lines.append((*about, *(str(score.get("verdict", "")) for score in told), str(told[0].get("seconds", ""))))
-    head = ("task", "torch", "backend", "symptom", "hidden checks", *ON_EVERY_TASK, "s")
-    seconds = [float(line[-1]) for line in lines if line[-1]]
-    median = f", in {statistics.median(seconds):.0f} seconds in the median" if seconds else ""
-    total = f"{len(tasks)} tasks; the fix was scored on {len(seconds)}{median}"
+        times = (str(told[0].get(name, "")) for name in ("seconds", "processor_s"))
+        lines.append((*about, *(str(score.get("verdict", "")) for score in told), *times))
+    head = ("task", "torch", "backend", "symptom", "hidden checks", *ON_EVERY_TASK, "s", "processor s")
+    seconds, used = ([float(line[column]) for line in lines if line[column]] for column in (-2, -1))
+    total = f"{len(tasks)} tasks; the fix was scored on {len(seconds)}"
+    if seconds:
+        total += f", in {statistics.median(seconds):.0f} seconds in the median"
+    if used:
+        total += f". A score took {statistics.median(used):.0f} seconds of the processor in the median of {len(used)}"
     return f"{table(head, lines)}\n\n{total}."
 
 
