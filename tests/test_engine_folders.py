@@ -10,7 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
-from pt2bugs.engine.folders import CellFolder, RunFolder
+from pt2bugs.engine import folders
+from pt2bugs.engine.folders import CellFolder, RunFolder, mirror
 
 
 class TestCellFolder:
@@ -153,3 +154,52 @@ class TestRunFolder:
         os.utime(link, (0, 0), follow_symlinks=False)
         RunFolder.create().remove()
         assert precious.stat().st_mode & 0o777 == 0o500
+
+
+class TestMirror:
+    """The folder that a cell has written to, as what runs outside gets it."""
+
+    @pytest.fixture
+    def source(self, tmp_path: Path) -> Path:
+        (tmp_path / "source" / "a" / "b").mkdir(parents=True)
+        (tmp_path / "source" / "a" / "b" / "file").write_text("text")
+        (tmp_path / "target").mkdir()
+        return tmp_path / "source"
+
+    def texts(self, folder: Path) -> dict[str, str]:
+        """Everything in a folder, and the texts of its files."""
+        found = sorted(folder.rglob("*"))
+        return {str(path.relative_to(folder)): path.read_text() if path.is_file() else "/" for path in found}
+
+    def test_is_the_same(self, source: Path) -> None:
+        target = source.parent / "target"
+        (target / "a").symlink_to(source.parent)
+        (target / "gone" / "deep").mkdir(parents=True)
+        mirror(source, target)
+        assert self.texts(target) == {"a": "/", "a/b": "/", "a/b/file": "text"}
+        (source / "a" / "b" / "file").write_text("other")
+        (source / "a" / "b").chmod(0)
+        mirror(source, target)
+        assert self.texts(target) == {"a": "/", "a/b": "/", "a/b/file": "other"}
+
+    def test_has_no_way_out_and_no_end(self, source: Path) -> None:
+        (source / "link").symlink_to(source.parent)
+        (source / "a" / "to_file").symlink_to(source / "a" / "b" / "file")
+        os.mkfifo(source / "pipe")
+        with (source / "sparse").open("w") as file:
+            file.truncate(1 << 40)
+        deep = source
+        for _ in range(60):
+            deep = deep / "deep"
+            deep.mkdir()
+        mirror(source, source.parent / "target")
+        found = self.texts(source.parent / "target")
+        assert {name for name in found if "deep" not in name} == {"a", "a/b", "a/b/file"}
+        assert len(found) == 3 + folders.MIRROR_DEPTH
+
+    def test_takes_so_many_files(self, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        for number in range(20):
+            (source / f"file{number}").touch()
+        monkeypatch.setattr(folders._Room.__init__, "__defaults__", (folders.MIRROR_BYTES, 10))
+        mirror(source, source.parent / "target")
+        assert len(self.texts(source.parent / "target")) == 10

@@ -204,7 +204,12 @@ def test_what_a_cell_printed_is_its_own(attacked: Attacked) -> None:
 
 
 def confined(
-    disk: Path, body: str, read: tuple[str, ...] = (), surroundings: str = ""
+    disk: Path,
+    body: str,
+    read: tuple[str, ...] = (),
+    surroundings: str = "",
+    write: tuple[str, ...] = (),
+    copy: tuple[str, ...] = (),
 ) -> subprocess.CompletedProcess[str]:
     """Run lines of Python in a sandbox."""
     program = f"""
@@ -216,8 +221,13 @@ linux.enter_namespace()
 if (pid := os.fork()) == 0:
     linux.mount_own_proc()
     sandbox = Sandbox(Path({str(disk)!r}), Surroundings({surroundings}))
-    sandbox.view({read!r}, (), network=False).enter()
-{textwrap.indent(textwrap.dedent(body), "    ")}
+    view = sandbox.view({read!r}, {write!r}, {copy!r}, network=False)
+    if (cell := os.fork()) == 0:
+        view.enter()
+{textwrap.indent(textwrap.dedent(body), "        ")}
+        os._exit(0)
+    os.waitpid(cell, 0)
+    sandbox.take_back()
     os._exit(0)
 os.waitpid(pid, 0)
 """
@@ -234,6 +244,32 @@ def test_what_a_cell_writes_is_bounded(tmp_path: Path) -> None:
     done = confined(tmp_path / "disk", body, surroundings="disk_bytes=1 << 20")
     full = [f"{folder} No space left on device" for folder in (tmp_path / "disk" / "cells", "/tmp", "/dev/shm")]
     assert done.stdout.splitlines() == full, done.stderr
+
+
+def test_what_a_cell_may_write_is_a_copy(tmp_path: Path) -> None:
+    """As whoever reads a folder of isolate or triage afterwards would follow a link, or wait at a pipe for ever."""
+    kept, left = tmp_path / "kept", tmp_path / "left"
+    for folder in (kept, left):
+        folder.mkdir()
+        (folder / "before").write_text("before")
+    (tmp_path / "secret").write_text("secret")
+    body = f"""
+    for folder in ({str(kept)!r}, {str(left)!r}):
+        assert os.listdir(folder) == ["before"]
+        os.unlink(folder + "/before")
+        os.symlink({str(tmp_path)!r}, folder + "/link")
+        os.symlink({str(tmp_path / "secret")!r}, folder + "/before")
+        os.mkfifo(folder + "/pipe")
+        open(folder + "/written", "w").write("written")
+    try: open({str(kept)!r} + "/big", "wb").write(bytes(2 << 20))
+    except OSError as error: print(error.strerror, flush=True)
+    """
+    done = confined(tmp_path / "disk", body, surroundings="disk_bytes=1 << 20", write=(str(kept),), copy=(str(left),))
+    assert done.stdout == "No space left on device\n", done.stderr
+    assert sorted(path.name for path in kept.iterdir()) == ["big", "written"]
+    assert (kept / "written").read_text() == "written"
+    assert {path.name: path.read_text() for path in left.iterdir()} == {"before": "before"}
+    assert (tmp_path / "secret").read_text() == "secret"
 
 
 @pytest.mark.parametrize("place", ["/tmp", "/dev/shm"])

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from fake_torch import write_torch
 from pt2bugs.engine.client import EngineError
+from pt2bugs.engine.sandbox import probe
 from pt2bugs.envs.environment import Environment, Key
 from pt2bugs.isolate.isolation import Isolation, IsolationError, Isolator
 from pt2bugs.isolate.trials import Check, Release
@@ -371,6 +372,28 @@ def test_two_ways_to_the_same_are_no_proof(ask: Ask) -> None:
     assert len(result.units) == 1
     assert len(result.alternatives) == 1
     assert "the check still passes: other changes there fix it as well" in result.reason
+
+
+@pytest.mark.skipif(bool(probe()), reason="this machine has no namespaces for a sandbox")
+def test_a_check_cannot_lead_the_search_elsewhere(ask: Ask, tmp_path: Path) -> None:
+    """Links in folders that it sees: what the search writes there next overwrote a file of the user."""
+    victim, folder = tmp_path / "victim", tmp_path / "elsewhere"
+    victim.write_text("kept")
+    folder.mkdir()
+    plant = f"""
+import os
+for line in open("/proc/self/mountinfo"):
+    place = line.split()[4]
+    for name, target in (("trivial.py", {str(victim)!r}), ("swap", {str(folder)!r}), ("executed", "/dev/zero")):
+        if "pt2bugs-run-" in place:
+            try:
+                if os.path.lexists(f"{{place}}/{{name}}"): os.rename(f"{{place}}/{{name}}", f"{{place}}/old-{{name}}")
+                os.symlink(target, f"{{place}}/{{name}}")
+            except OSError: pass
+"""
+    ask(new(("def clamp(row):\n    return row", "def clamp(row):\n    return -99")), check=plant + CHECK)
+    assert victim.read_text() == "kept"
+    assert not list(folder.iterdir())
 
 
 def test_what_only_the_binary_changed_is_native(ask: Ask) -> None:

@@ -304,12 +304,21 @@ def test_a_secret_whose_line_the_minimal_program_lacks(bench: Bench) -> None:
         assert "velvet" not in file.read_text()
 
 
-@pytest.mark.parametrize("begin", ["os.remove(__file__)", "os.rename(__file__, f'{__file__}.old')"])
+@pytest.mark.parametrize(
+    "begin",
+    [
+        "os.remove(__file__)",
+        "os.rename(__file__, f'{__file__}.old')",
+        # What a link in its place leads to is no program, and may not be shown to the next run.
+        "os.remove(__file__); os.symlink('/nowhere/secret', __file__)",
+    ],
+)
 def test_a_program_that_is_gone_when_it_ends(bench: Bench, begin: str) -> None:
     path = bench.program(f"import os\n{begin}\n{PROGRAM}")
     answer = bench.answer(str(path), "--skip", "minimize", "--skip", "artifacts", faults={"double": "raise@aot_eager"})
     assert (answer["rate"], answer["first_failing"]) == ([3, 3], "aot_eager")
     assert path.exists()
+    assert "does not fail as the program does" not in (bench.out / "report.md").read_text()
 
 
 def test_a_message_cannot_end_its_fence(bench: Bench) -> None:

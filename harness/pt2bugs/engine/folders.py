@@ -1,4 +1,4 @@
-"""The folders of a run and of its cells, their removal whatever was left in them, and the cache of pt2bugs."""
+"""The folders of a run and of its cells, copies and removal whatever was left in them, and the cache of pt2bugs."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ import contextlib
 import fcntl
 import os
 import secrets
+import shutil
 import stat
 import tempfile
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+
+MIRROR_BYTES, MIRROR_FILES, MIRROR_DEPTH = 1 << 30, 20_000, 32
+"""Bounds of what is copied of a folder that a cell has written to."""
 
 
 def cache_home() -> Path:
@@ -54,6 +60,15 @@ class RunFolder:
             remove_tree(path)
             raise
         return cls(path, lock)
+
+    @classmethod
+    def is_one(cls, path: Path) -> bool:
+        """Return whether a folder is that of a run.
+
+        Args:
+            path: of the folder.
+        """
+        return path.name.startswith(cls.PREFIX)
 
     @staticmethod
     def _is_abandoned(path: Path) -> bool:
@@ -152,16 +167,103 @@ def remove_tree(path: Path) -> None:
         path: of the folder.
     """
     with contextlib.suppress(OSError):
-        if not stat.S_ISDIR(path.lstat().st_mode):
-            path.unlink()
-            return
-        _unlock(str(path), None)
-        root = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
-            _empty(root)
-        finally:
-            os.close(root)
-        path.rmdir()
+        _remove(str(path), None)
+
+
+def _remove(name: str, parent: int | None) -> None:
+    if not stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
+        os.unlink(name, dir_fd=parent)
+        return
+    with _opened(name, parent) as folder:
+        _empty(folder)
+    os.rmdir(name, dir_fd=parent)
+
+
+@contextlib.contextmanager
+def _opened(name: str, parent: int | None) -> Iterator[int]:
+    """Open a folder, whatever rights it has; a link is never followed."""
+    _unlock(name, parent)
+    folder = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    try:
+        yield folder
+    finally:
+        os.close(folder)
+
+
+def mirror(source: Path, target: Path) -> None:
+    """Make a folder have the files and folders of another one, and nothing else.
+
+    Links, pipes and devices are left out, and so is what goes beyond `MIRROR_BYTES`, `MIRROR_FILES` or `MIRROR_DEPTH`:
+    code that nobody has read may have written the source.
+
+    Args:
+        source: is read.
+        target: is there, too.
+
+    Raises:
+        OSError: the target cannot be written.
+    """
+    with _opened(str(source), None) as theirs, _opened(str(target), None) as own:
+        _mirror(theirs, own, _Room(), 0)
+
+
+@dataclass
+class _Room:
+    """What may still be copied."""
+
+    bytes: int = MIRROR_BYTES
+    files: int = MIRROR_FILES
+
+    def takes(self, status: os.stat_result) -> bool:
+        """Take off a file, or a folder, if there is room for it."""
+        size = status.st_size if stat.S_ISREG(status.st_mode) else 0
+        if size > self.bytes or not self.files:
+            return False
+        self.bytes, self.files = self.bytes - size, self.files - 1
+        return True
+
+
+def _mirror(source: int, target: int, room: _Room, depth: int) -> None:
+    with os.scandir(source) as entries:
+        found = {entry.name: entry.stat(follow_symlinks=False) for entry in entries}
+    kept = {
+        name: status
+        for name, status in sorted(found.items())
+        if (stat.S_ISREG(status.st_mode) or (stat.S_ISDIR(status.st_mode) and depth < MIRROR_DEPTH))
+        and room.takes(status)
+    }
+    there = {name: os.stat(name, dir_fd=target, follow_symlinks=False) for name in os.listdir(target)}
+    for name, status in there.items():
+        if name not in kept or stat.S_IFMT(status.st_mode) != stat.S_IFMT(kept[name].st_mode):
+            _remove(name, target)
+    for name, status in kept.items():
+        if stat.S_ISDIR(status.st_mode):
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(name, stat.S_IRWXU, dir_fd=target)
+            with _opened(name, source) as theirs, _opened(name, target) as own:
+                _mirror(theirs, own, room, depth + 1)
+        elif name not in there or _stamp(there[name]) != _stamp(status):
+            _copy(name, status, source, target)
+
+
+def _stamp(status: os.stat_result) -> tuple[int, int, int]:
+    return stat.S_IFMT(status.st_mode), status.st_size, status.st_mtime_ns
+
+
+def _copy(name: str, status: os.stat_result, source: int, target: int) -> None:
+    """Copy a regular file with its time."""
+    mode = stat.S_IMODE(status.st_mode) & 0o777 | stat.S_IRUSR | stat.S_IWUSR
+    if not status.st_mode & stat.S_IRUSR:
+        os.chmod(name, mode, dir_fd=source)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(name, dir_fd=target)
+    read = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=source)
+    with os.fdopen(read, "rb") as theirs:
+        write = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode, dir_fd=target)
+        with os.fdopen(write, "wb") as own:
+            shutil.copyfileobj(theirs, own)
+            own.flush()
+            os.utime(write, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
 def _empty(root: int) -> None:
@@ -170,22 +272,14 @@ def _empty(root: int) -> None:
     while folders := [name for name in _remove_files(root) if name not in stuck]:
         for name in folders:
             try:
-                _unlock(name, root)
-                folder = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=root)
-            except OSError:
-                stuck.add(name)
-                continue
-            try:
-                for inner in _remove_files(folder):
-                    counter += 1
-                    with contextlib.suppress(OSError):
-                        _unlock(inner, folder)
-                        os.rename(
-                            inner, f".removed-{counter}-{secrets.token_hex(4)}", src_dir_fd=folder, dst_dir_fd=root
-                        )
-            finally:
-                os.close(folder)
-            try:
+                with _opened(name, root) as folder:
+                    for inner in _remove_files(folder):
+                        counter += 1
+                        with contextlib.suppress(OSError):
+                            _unlock(inner, folder)
+                            os.rename(
+                                inner, f".removed-{counter}-{secrets.token_hex(4)}", src_dir_fd=folder, dst_dir_fd=root
+                            )
                 os.rmdir(name, dir_fd=root)
             except OSError:
                 stuck.add(name)

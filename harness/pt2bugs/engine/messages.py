@@ -94,8 +94,9 @@ class Setup(TypedDict):
 class _Anywhere(TypedDict, total=False):
     """Way in which a cell is started: ``spawn`` for a fresh interpreter, which gets the variables of `env`.
 
-    In a sandbox: whether the network is there, and files and folders that it may `read` or `write` beside the folder
-    of the file that it runs. `strict`: it does not run where the network cannot be taken away.
+    In a sandbox: whether the network is there; files and folders that it may `read` beside the folder of the file that
+    it runs; folders that it may `write`, whose files are kept; and those of which it may change a `copy` of its own.
+    `strict`: it does not run where the network cannot be taken away.
     """
 
     isolation: str
@@ -104,6 +105,7 @@ class _Anywhere(TypedDict, total=False):
     strict: bool
     read: Sequence[str]
     write: Sequence[str]
+    copy: Sequence[str]
 
 
 class OnFile(_Anywhere):

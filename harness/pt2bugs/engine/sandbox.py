@@ -20,12 +20,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pt2bugs.engine import linux
-from pt2bugs.engine.folders import remove_tree
+from pt2bugs.engine.folders import mirror, remove_tree
 from pt2bugs.engine.mounts import become_root, bind, mount_layer, mount_memory, mount_terminals, seal
 from pt2bugs.engine.restrictions import has_filters
 
 NETWORK, FILES, DISK, KEYS = "network", "files", "disk", "keys"
 """Things that the sandbox keeps a cell from. The journal names those that a machine cannot do as `unconfined`."""
+
+FILES_NAMESPACE = "mnt"
+"""The namespace that hides files, as /proc names it."""
 
 READ_VARIABLE, WRITE_VARIABLE = "PT2BUGS_READ", "PT2BUGS_WRITE"
 """Variables that name further paths for cells to read or write, as PATH does: a licence, the cache of a backend."""
@@ -145,8 +148,9 @@ class Sandbox:
 
     def __init__(self, disk: Path, surroundings: Surroundings) -> None:
         self._disk, self._around = disk, surroundings
-        self._asked: tuple[tuple[str, ...], tuple[str, ...], bool] | None = None
+        self._asked: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], bool] | None = None
         self._view = View()
+        self._lent: dict[str, Path] = {}
         self._kept: set[str] = set()
         disk.mkdir(exist_ok=True)
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // os.sysconf("SC_NPROCESSORS_ONLN")
@@ -155,8 +159,8 @@ class Sandbox:
             mount_memory(str(disk), min(surroundings.disk_bytes, memory // 2), 0o700)
             is_bounded = True
         self.renew()
-        made = self.view((), (), network=False).descriptors
-        able = {NETWORK: "net" in made, FILES: "mnt" in made, DISK: is_bounded, KEYS: has_filters()}
+        made = self.view((), network=False).descriptors
+        able = {NETWORK: "net" in made, FILES: FILES_NAMESPACE in made, DISK: is_bounded, KEYS: has_filters()}
         self.unconfined = [word for word, is_able in able.items() if not is_able]
         """The words for what the machine cannot do."""
 
@@ -164,6 +168,12 @@ class Sandbox:
     def cells(self) -> Path:
         """Return the folder of the folders of cells."""
         return self._disk / "cells"
+
+    @property
+    def _writable(self) -> dict[str, str]:
+        """Return what a cell may change, and where it lies."""
+        shared = {path: path for path in (str(self.cells), *self._around.write)}
+        return {**shared, **{path: str(place) for path, place in self._lent.items()}}
 
     def renew(self) -> None:
         """Remove what a cell has left outside its folder."""
@@ -179,33 +189,50 @@ class Sandbox:
             remove_tree(self._disk / "learnt")
             (self._disk / "learnt").mkdir()
 
-    def view(self, read: Sequence[str], write: Sequence[str], *, network: bool) -> View:
+    def view(self, read: Sequence[str], write: Sequence[str] = (), copy: Sequence[str] = (), *, network: bool) -> View:
         """Return the namespaces for a cell: the last ones, unless it needs others.
+
+        The folders that it may change are shown to it as copies. Who reads them afterwards, outside of the sandbox,
+        must meet no link that leads elsewhere, no pipe without an end, and no more than a disk takes.
 
         Args:
             read: files and folders that it reads beside those of every cell.
-            write: folders that it may write.
+            write: folders of whose copies `take_back` keeps the files.
+            copy: folders of whose copies nothing is kept.
             network: whether it may use the network.
 
         Raises:
-            OSError: the system is out of processes or memory.
+            OSError: the system is out of processes or memory, or a folder does not fit into it.
         """
-        asked = (tuple(read), tuple(write), network)
+        asked = (tuple(read), tuple(write), tuple(copy), network)
         if self._asked != asked:
             self._forget_view()
             needed = _needed([*self._around.read, *read, *([_RESOLVER] if network else [])])
-            self._view, self._asked = (
-                self._make(needed, [str(self.cells), *self._around.write, *write], network=network),
-                asked,
-            )
+            for number, folder in enumerate(dict.fromkeys([*write, *copy])):
+                self._lent[folder] = self._disk / "lent" / str(number)
+                self._lent[folder].mkdir(parents=True)
+            self._view, self._asked = self._make(needed, network=network), asked
+        for folder, place in self._lent.items():
+            mirror(Path(folder), place)
         return self._view
+
+    def take_back(self) -> None:
+        """Keep the files of the folders that the last cell could write.
+
+        Raises:
+            OSError: they do not fit onto the disk.
+        """
+        written = self._asked[1] if self._asked and FILES_NAMESPACE in self._view.descriptors else ()
+        for folder in written:
+            mirror(self._lent[folder], Path(folder))
 
     def _forget_view(self) -> None:
         self._view.close()
-        self._view, self._asked = View(), None
+        self._view, self._asked, self._lent = View(), None, {}
+        remove_tree(self._disk / "lent")
 
-    def _make(self, needed: list[str], writable: list[str], *, network: bool) -> View:
-        own = (*needed, *writable, self._around.learnt)
+    def _make(self, needed: list[str], *, network: bool) -> View:
+        own = (*needed, *self._writable, self._around.learnt)
         self._kept = {top.rpartition("/")[2] for path in own if (top := _top_in_memory(path))}
         self.renew()
         reader, writer = os.pipe()
@@ -214,7 +241,7 @@ class Sandbox:
             try:
                 # Else its namespaces could not be opened by an ordinary user's process.
                 linux.may_be_traced(True)
-                os.write(writer, " ".join(self._become(needed, writable, network=network)).encode())
+                os.write(writer, " ".join(self._become(needed, network=network)).encode())
                 os.close(writer)
                 signal.pause()
             finally:
@@ -228,7 +255,7 @@ class Sandbox:
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
 
-    def _become(self, needed: list[str], writable: list[str], *, network: bool) -> list[str]:
+    def _become(self, needed: list[str], *, network: bool) -> list[str]:
         """Enter new namespaces, and return the names of those that there are."""
         made = []
         if not network and linux.leave_network():
@@ -237,11 +264,11 @@ class Sandbox:
             made.append("ipc")
         with contextlib.suppress(OSError):
             linux.leave_mounts()
-            self._show(needed, writable)
-            made.append("mnt")
+            self._show(needed)
+            made.append(FILES_NAMESPACE)
         return made
 
-    def _show(self, needed: list[str], writable: list[str]) -> None:
+    def _show(self, needed: list[str]) -> None:
         """Become a process that sees nothing but what is needed.
 
         Raises:
@@ -267,14 +294,14 @@ class Sandbox:
         bind(str(self._disk / "shm"), f"{root}/dev/shm")
         bind(str(self._disk / "tmp"), f"{root}/tmp")
         own = [root]
-        for path in (*needed, *writable, self._around.learnt):
+        for path in (*needed, *self._writable, self._around.learnt):
             if (top := _top_in_memory(path)) and top != path:
                 # A mount cannot be renamed or removed, what leads to one can.
                 own += _mount_once(root + top)
         for path in needed:
             _show_sealed(path, root)
-        for path in writable:
-            bind(path, root + path)
+        for path, place in self._writable.items():
+            bind(place, root + path)
         if learnt := self._around.learnt:
             try:
                 mount_layer(learnt, str(self._disk / "learnt"), str(self._disk / "work"), root + learnt)

@@ -167,6 +167,11 @@ class Supervisor:
         finally:
             os.close(reader)
             os.close(output)
+        if self._sandbox is not None:
+            try:
+                self._sandbox.take_back()
+            except OSError as error:
+                ended.stopped, ended.detail = StopReason.SETUP, str(error)
         if "setup" in ended.frames:
             ended.stopped, ended.detail = StopReason.SETUP, str(ended.frames["setup"])
         return ended
@@ -184,7 +189,10 @@ class Supervisor:
         path = request.get("path")
         own = [beside(path)] if path else []
         return self._sandbox.view(
-            [*own, *request.get("read", ())], request.get("write", ()), network=request.get("network", False)
+            [*own, *request.get("read", ())],
+            request.get("write", ()),
+            request.get("copy", ()),
+            network=request.get("network", False),
         )
 
     def _watch(self, pid: int, report: ReportReader, limits: Limits, began: float, output: int) -> ChildExit:

@@ -23,8 +23,9 @@ from pt2bugs.case.failure import Level
 from pt2bugs.case.vocabulary import Outcome, number_of
 from pt2bugs.errors import InputError
 from pt2bugs.files import write_text
+from pt2bugs.isolate.inside import Place
 from pt2bugs.isolate.search import Answer, find_green, minimize
-from pt2bugs.isolate.trials import Check, Judge, PatchedRelease, Release, Run, can_swap, executed, swaps_of
+from pt2bugs.isolate.trials import Check, Judge, PatchedRelease, Release, Run, can_swap, swaps_of
 from pt2bugs.isolate.units import PatchError, Selection, Unit, Wheels, items_met
 
 RUNS = 3
@@ -332,15 +333,10 @@ class Isolator:
     # --- what ran ----------------------------------------------------------------------------------------
 
     def _trace(self) -> None:
-        bad, good = self.bad.scratch / "bad", self.bad.scratch / "good"
-        for path in (bad, good):
-            path.unlink(missing_ok=True)
-        run, _ = self._at_once(
-            partial(self.bad.run, self.check, trace=bad), partial(self.good.run, self.check, trace=good)
-        )
-        if run.failure is None or not run.failure.same(self.judge.bad.failure, Level.MESSAGE):
+        bad, good = self._at_once(*(partial(side.run, self.check, trace=True) for side in (self.bad, self.good)))
+        if bad.failure is None or not bad.failure.same(self.judge.bad.failure, Level.MESSAGE):
             self._say("traced, the check fails otherwise; the trace is used all the same")
-        in_bad, in_good = executed(bad), executed(good)
+        in_bad, in_good = bad.executed, good.executed
         trivial_bad, trivial_good = self._at_once(partial(self._trivial, self.bad), partial(self._trivial, self.good))
         self._files = frozenset(file for file, _ in in_bad | in_good if self.wheels.pair(file))
         ran: set[Unit] = set()
@@ -375,7 +371,7 @@ class Isolator:
             f"{len(self._files)} changed files, {len(ran)} changed functions ran, {len(first)} of them for this check"
         )
 
-    def _trivial(self, release: Release) -> set[tuple[str, int]]:
+    def _trivial(self, release: Release) -> frozenset[Place]:
         """Return what a trivial program of the same backend executes in a release."""
         program = release.scratch / "trivial.py"
         program.write_text(_TRIVIAL)

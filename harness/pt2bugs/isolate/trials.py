@@ -6,6 +6,7 @@ import ast
 import contextlib
 import hashlib
 import re
+import signal
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pt2bugs.case.failure import Failure, Level
+from pt2bugs.case.header import read_regular
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.engine.client import Engine, EngineError, EngineSettings, Worker
@@ -22,6 +24,7 @@ from pt2bugs.engine.normalize import Normalizer
 from pt2bugs.engine.protocol import Limits
 from pt2bugs.envs.environment import Environment
 from pt2bugs.files import write_text
+from pt2bugs.isolate.inside import Place
 from pt2bugs.isolate.patched import PatchedTorch, patched_torch
 from pt2bugs.isolate.search import Answer
 from pt2bugs.isolate.units import PatchError, Selection, Unit, Wheels
@@ -29,6 +32,8 @@ from pt2bugs.run.measurement import MeasureOptions, Measuring, observe_exit
 
 TRACE_FACTOR = 5
 """Factor for the time of a check while its calls are traced."""
+TRACE, MAX_TRACE = "executed", 64 << 20
+"""The file that takes a line for each code object, and the bytes that are read of it."""
 _FUNCTION = "pt2bugs.isolate.inside:run"
 _WORSE = {"breaks": 1, "fallbacks": 1, "skipped": 1, "compilations": 1, "operators": -1, "graphs": -1}
 """The counts, and whether more of each is worse."""
@@ -56,14 +61,16 @@ class Run:
     """One run of a check.
 
     `counts` are those of Dynamo and Inductor, empty where the process died; `defaults` those of the compiler's
-    configuration, by file and name; `unswapped` file and line in the mixed text of what could not be put into memory.
+    configuration, by file and name; `unswapped` file and line in the mixed text of what could not be put into memory;
+    `executed` the code objects of torch that ran, if it was traced: file relative to the torch folder, first line.
     """
 
     seen: Observation
     counts: Mapping[str, int]
     text: str = ""
     defaults: Mapping[str, str] = field(default_factory=dict)
-    unswapped: frozenset[tuple[str, int]] = frozenset()
+    unswapped: frozenset[Place] = frozenset()
+    executed: frozenset[Place] = frozenset()
 
     @property
     def failure(self) -> Failure | None:
@@ -150,13 +157,13 @@ class Release:
         match = re.search(r"__version__ = ['\"][^'\"+]*\+?([^'\"]*)", text)
         return match[1] if match else ""
 
-    def run(self, check: Check, swap: Iterable[Mapping[str, Any]] = (), trace: Path | None = None) -> Run:
+    def run(self, check: Check, swap: Iterable[Mapping[str, Any]] = (), *, trace: bool = False) -> Run:
         """Run the check in the release as it is, or with functions swapped in memory.
 
         Args:
             check: what to run.
             swap: as `inside.FileSwap`.
-            trace: takes a line for each code object that is executed.
+            trace: say which code objects are executed.
 
         Returns:
             What was seen and counted.
@@ -165,15 +172,14 @@ class Release:
             EngineError: the environment is broken.
         """
         measuring, workers = self._open(check)
-        write = {self.scratch, trace.parent} if trace else [self.scratch]
         with workers.taken() as worker:
             unfit = measuring.provide(check.device, check.backend, worker)
             # Of a device that is absent the check itself speaks.
             if unfit is not None and unfit.outcome is Outcome.ERROR:
                 raise EngineError(unfit.message)
-            return _run(worker, measuring.engine, check, swap=list(swap), trace=trace, write=write)
+            return _run(worker, measuring.engine, check, swap=list(swap), trace=trace, read=[self.scratch])
 
-    def executed_by(self, check: Check) -> set[tuple[str, int]]:
+    def executed_by(self, check: Check) -> frozenset[Place]:
         """Return the code objects that a check executes, found out once for all isolations; none if it does not pass.
 
         Args:
@@ -182,7 +188,7 @@ class Release:
         Raises:
             EngineError: the environment is broken.
         """
-        return executed_by(check, self, self.traces, self.scratch)
+        return executed_by(check, self, self.traces)
 
     def _open(self, check: Check) -> tuple[Measuring, Workers]:
         with self._lock:
@@ -257,20 +263,19 @@ class PatchedRelease:
     def __init__(self, engine: Engine) -> None:
         self._engine, self.workers = engine, Workers(engine)
 
-    def run(self, check: Check, trace: Path | None = None) -> Run:
+    def run(self, check: Check, *, trace: bool = False) -> Run:
         """Run the check. A torch that does not import is an outcome, too: `error`.
 
         Args:
             check: what to run.
-            trace: takes a line for each code object that is executed.
+            trace: say which code objects are executed.
 
         Returns:
             What was seen and counted.
         """
-        write = [trace.parent] if trace else []
         try:
             with self.workers.taken() as worker:
-                return _run(worker, self._engine, check, swap=[], trace=trace, write=write)
+                return _run(worker, self._engine, check, swap=[], trace=trace)
         except EngineError as error:
             # Answers are kept: no folder of this machine may stand in them.
             message = str(error)
@@ -304,8 +309,24 @@ def _run(
     check: Check,
     *,
     swap: list[Mapping[str, Any]],
+    trace: bool,
+    read: Iterable[Path] = (),
+) -> Run:
+    if not trace:
+        return _run_once(worker, engine, check, swap, None, read)
+    # A folder for this run alone: no check gets at what is noted of another.
+    with RunFolder.create("trace") as folder:
+        run = _run_once(worker, engine, check, swap, folder, read)
+        return replace(run, executed=executed(folder / TRACE))
+
+
+def _run_once(
+    worker: Worker,
+    engine: Engine,
+    check: Check,
+    swap: list[Mapping[str, Any]],
     trace: Path | None,
-    write: Iterable[Path],
+    read: Iterable[Path],
 ) -> Run:
     timeout_s = check.timeout_s * (TRACE_FACTOR if trace else 1)
     request: Any = {
@@ -323,8 +344,9 @@ def _run(
         "network": check.network,
         "setup": None,
         "swap": swap,
-        "trace": str(trace) if trace else "",
-        "write": [str(folder.resolve()) for folder in write],
+        "trace": str(trace.resolve() / TRACE) if trace else "",
+        "read": [str(folder.resolve()) for folder in read],
+        "write": [str(trace.resolve())] if trace else [],
     }
     memory = check.memory_mib if check.device == "cpu" else None
     engine.start()
@@ -343,46 +365,42 @@ def _run(
     return Run(seen, counts, text, report.get("defaults", {}), unswapped)
 
 
-def executed_by(check: Check, release: Release | PatchedRelease, traces: Path, scratch: Path) -> set[tuple[str, int]]:
+def executed_by(check: Check, release: Release | PatchedRelease, traces: Path) -> frozenset[Place]:
     """Return the code objects that a check executes, as `executed`; none if it does not pass. They are found out once.
 
     Args:
         check: what to run.
         release: where it is run.
         traces: the folder that keeps what checks execute in this release.
-        scratch: a folder for the trace while it is written.
 
     Raises:
         EngineError: the environment is broken.
     """
     name = hashlib.sha256(f"{check.name} {check.device} {check.backend} ".encode() + check.path.read_bytes())
     path = traces / name.hexdigest()[:24]
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # Of its own: two threads may trace the same check.
-        running = scratch / f"{name.hexdigest()}-{threading.get_ident()}"
-        run = release.run(check, trace=running)
-        lines = running.read_text() if run.passed and running.exists() else ""
-        running.unlink(missing_ok=True)
-        # An error says nothing of the check: the next who asks runs it again.
-        if run.seen.outcome is not Outcome.ERROR:
-            write_text(path, lines)
-    return executed(path)
+    if path.exists():
+        return executed(path)
+    run = release.run(check, trace=True)
+    met = run.executed if run.passed else frozenset()
+    # What came from outside says nothing of the check: the next who asks runs it again.
+    if run.seen.outcome not in (Outcome.ERROR, Outcome.OOM) and run.seen.signal != signal.SIGKILL.name:
+        write_text(path, "".join(f"{line} {file}\n" for file, line in sorted(met)))
+    return met
 
 
-def executed(trace: Path) -> set[tuple[str, int]]:
+def executed(trace: Path) -> frozenset[Place]:
     """Return the code objects of a trace: file relative to the torch folder, first line.
 
     Args:
-        trace: as `inside.run` writes it; its last line may be torn.
+        trace: as `inside.run` writes it, or something else that a check has put there; its last line may be torn.
     """
     met = set()
-    if trace.exists():
-        for line in trace.read_text(errors="replace").splitlines():
+    with contextlib.suppress(OSError, ValueError):
+        for line in read_regular(trace)[:MAX_TRACE].decode(errors="replace").splitlines():
             number, _, file = line.partition(" ")
-            if number.isdigit() and file.endswith(".py"):
+            if number.isdecimal() and file.endswith(".py"):
                 met.add((file, int(number)))
-    return met
+    return frozenset(met)
 
 
 class Judge:

@@ -364,13 +364,13 @@ class Scorer:
         deadline = time.monotonic() + NEIGHBOURS_S
         traces = self._cache / "traces" / self._bad.key.folder
         ordered = sorted(neighbours, key=lambda check: -_mentions(check, words))
-        with tempfile.TemporaryDirectory(prefix="trace-") as scratch, ThreadPoolExecutor(AT_ONCE) as pool:
+        with ThreadPoolExecutor(AT_ONCE) as pool:
 
             def run(check: Check) -> Run | None:
                 if time.monotonic() > deadline:
                     return None
                 # In the processes that have judged: another engine would first have to learn about this machine.
-                ran = executed_by(check, self._wheel.release, traces, Path(scratch))
+                ran = executed_by(check, self._wheel.release, traces)
                 return patched.release.run(check) if items_met(ran, pairs.values()) & functions else None
 
             runs = [(check, ended) for check, ended in zip(ordered, pool.map(run, ordered), strict=True) if ended]

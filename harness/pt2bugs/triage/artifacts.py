@@ -158,7 +158,7 @@ def _run_launchers(runner: ProgramRunner, run_folder: Path) -> None:
         program = run_folder / "minify.py"
         there = f"os.chdir({str(run_folder)!r})"
         write_text(program, f"import os, runpy\n{there}\nrunpy.run_path({str(launcher)!r}, run_name='__main__')\n")
-        runner.run(program, env={"TORCH_COMPILE_DEBUG_DIR": str(run_folder)}, fresh=True)
+        runner.run(program, env={"TORCH_COMPILE_DEBUG_DIR": str(run_folder)}, write=run_folder, fresh=True)
         program.unlink()
 
 

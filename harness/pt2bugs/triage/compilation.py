@@ -86,7 +86,7 @@ def compilation_of(runner: ProgramRunner, program: Program, result: RunResult) -
         logs = folder / "torch_logs.txt"
         env = {"TORCH_LOGS": "graph_breaks,recompiles", "TORCH_LOGS_OUT": str(logs)}
         runner.run(program.path, env=env, write=logs.parent, fresh=True)
-        text = logs.read_text(encoding="utf-8", errors="replace") if logs.exists() else ""
+        text = logs.read_text(encoding="utf-8", errors="replace") if logs.is_file() else ""
     places = places_in(runner.hide(text, program.path))
     return Compilation(result.graphs, result.breaks, result.recompiles, tuple(places))
 

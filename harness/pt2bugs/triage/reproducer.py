@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,14 @@ from pt2bugs.curate import case_text as curate
 from pt2bugs.curate.case_text import NewHeader
 from pt2bugs.curate.placeholders import PLACEHOLDER
 from pt2bugs.curate.script import CheckSource, indented, parse_program, script_to_check
+from pt2bugs.engine.folders import RunFolder
 from pt2bugs.files import write_text
 from pt2bugs.triage.classify import Classification
 from pt2bugs.triage.identity import Identity
 from pt2bugs.triage.ladder import LAYERS
 from pt2bugs.triage.program import without_header
 from pt2bugs.triage.reproduce import Reproduction
-from pt2bugs.triage.runner import ProgramRunner
+from pt2bugs.triage.runner import ProgramRunner, RunResult
 
 TEST_FILES = {
     "dynamo": ("test/dynamo/test_misc.py", "module: dynamo"),
@@ -108,7 +110,7 @@ def write_reproducers(
     )
     problems = []
     for path, request in runs:
-        shown = None if runner.budget.is_over else runner.run(path, timeout_s=runner.timeout_s, alone=True, **request)
+        shown = None if runner.budget.is_over else _run_copy(runner, path, request)
         # MESSAGE: the same torch runs the same statements; a function of its own around them may move the frame.
         if shown is not None and shows_failure(shown.identity, reproduction.identity, Level.MESSAGE):
             continue
@@ -118,6 +120,14 @@ def write_reproducers(
         else:
             problems.append(f"{path.name} does not fail as the program does: {shown.observation.summary[:200]}")
     return Reproducers(case, test, tuple(problems))
+
+
+def _run_copy(runner: ProgramRunner, path: Path, request: Mapping[str, Any]) -> RunResult:
+    """Run a copy of a file, which may then write, rename or delete itself as the program did."""
+    with RunFolder.create("triage") as folder:
+        copy = folder / path.name
+        write_text(copy, path.read_text(encoding="utf-8"))
+        return runner.run(copy, timeout_s=runner.timeout_s, alone=True, **request)
 
 
 def shows_failure(seen: Identity, wanted: Identity, level: Level) -> bool:

@@ -15,7 +15,7 @@ from pt2bugs.case.observation import MESSAGE_LIMIT, Observation, bounded, tellin
 from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.engine.client import Engine, EngineError, EngineSettings, Worker
 from pt2bugs.engine.environment import EnvironmentFacts
-from pt2bugs.engine.folders import RunFolder
+from pt2bugs.engine.folders import RunFolder, remove_tree
 from pt2bugs.engine.messages import CheckRequest, OnFile
 from pt2bugs.engine.normalize import Normalizer
 from pt2bugs.engine.protocol import Limits
@@ -204,8 +204,12 @@ class ProgramRunner:
         return redact_source(source, self._secrets)
 
     def _keep(self, path: Path) -> None:
-        """Remember a program and its secrets; write it again where its last run deleted or renamed it."""
-        if not path.exists() and path in self._sources:
+        """Remember a program and its secrets.
+
+        Without a sandbox, write it again where its last run deleted it or put something else in its place.
+        """
+        if path in self._sources and not (path.is_file() and not path.is_symlink()):
+            remove_tree(path)
             write_text(path, self._sources[path])
         with contextlib.suppress(OSError):
             source = path.read_text(encoding="utf-8", errors="replace")
@@ -258,12 +262,9 @@ class ProgramRunner:
             "network": self.access.network,
             "strict": self.access.strict,
             "read": [*map(str, self.access.read), *_own_folder(self.beside)],
-            # A program may write, rename or delete itself.
-            "write": [
-                str(self._kernels),
-                *_own_folder(path.parent),
-                *([str(write.resolve())] if write is not None else []),
-            ],
+            "write": [str(self._kernels), *([str(write.resolve())] if write is not None else [])],
+            # A program may write, rename or delete itself, and is the same in its next run.
+            "copy": [str(path.parent.resolve())] if RunFolder.is_one(path.parent) else [],
         }
         request: CheckRequest | RedirectedRequest = {
             **file,

@@ -197,7 +197,7 @@ class Exposer:
         self._sources: dict[str, SourceFile | None] = {}
         self._eager: Recorded | None = None
         self._unstable: frozenset[str] = frozenset()
-        self.ran: set[tuple[str, int]] = set()
+        self.ran: frozenset[tuple[str, int]] = frozenset()
 
     def run(self, asked: Sequence[Asked]) -> Exposure:
         """Return the exposure of the program.
