@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,32 @@ def test_a_weaker_answer_does_not_replace_a_stronger_one(tmp_path: Path) -> None
     fixes.save(tmp_path, [isolation(trials=2), isolation(direction="introduced", bad="2.13.0", good="2.12.1")])
     assert [isolation.get("trials") for isolation in fixes.load(tmp_path)] == [2, None]
     assert fixes.of_case(tmp_path, "b") == []
+
+
+def test_two_that_end_at_once_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `isolate` and `isolate --introduced` of one case did: the second wrote what it had read before the first."""
+    read = fixes.of_case
+
+    def slowly(results: Path, case: str) -> list[dict[str, Any]]:
+        known = read(results, case)
+        time.sleep(0.05)
+        return known
+
+    monkeypatch.setattr(fixes, "of_case", slowly)
+    questions = [isolation(check=f"test_{number}") for number in range(4)]
+    with ThreadPoolExecutor(len(questions)) as pool:
+        list(pool.map(lambda question: fixes.save(tmp_path, [question]), questions))
+    assert {told["check"] for told in fixes.load(tmp_path)} == {told["check"] for told in questions}
+
+
+@pytest.mark.parametrize("file", ["../numpy/__init__.py", "/etc/passwd", "a/../../b.py"])
+def test_a_unit_lies_in_the_torch_folder(tmp_path: Path, file: str) -> None:
+    """A hotfix of results that are another's replaced files of the environment itself."""
+    (tmp_path / "fixes").mkdir()
+    unit = {"file": file, "qualname": "", "kind": "header"}
+    (tmp_path / "fixes" / "a.json").write_text(json.dumps({"schema": 1, "isolations": [isolation(units=[unit])]}))
+    with pytest.raises(fixes.FixesError, match="is no file in the torch folder"):
+        list(fixes.load(tmp_path))
 
 
 def test_what_a_thread_names_is_entered(tmp_path: Path) -> None:

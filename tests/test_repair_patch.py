@@ -84,6 +84,22 @@ def test_a_patch_is_text(work: Path, torch: Path) -> None:
     assert sorted(read_patch(work, torch).texts) == ["_dynamo/exc.py", "_dynamo/new.py", "include/a.h"]
 
 
+@pytest.mark.parametrize("what", ["a pipe", "a pipe in place of a file", "no end", "no name"])
+def test_what_cannot_be_read_is_refused(work: Path, torch: Path, what: str) -> None:
+    """A pipe was waited for for ever, and the others were tracebacks."""
+    path = work / "torch" / ("_dynamo/exc.py" if what == "a pipe in place of a file" else "new.py")
+    if "pipe" in what:
+        path.unlink(missing_ok=True)
+        os.mkfifo(path)
+    elif what == "no end":
+        with path.open("w") as file:
+            file.truncate(1 << 40)
+    else:
+        path.with_name(os.fsdecode(b"\xff.py")).touch()
+    with pytest.raises(WorkplaceError, match=r"is no file of at most|a patch has no file of such a name"):
+        read_patch(work, torch)
+
+
 def test_what_is_no_text_is_refused(work: Path, torch: Path) -> None:
     folder = work / "torch"
 

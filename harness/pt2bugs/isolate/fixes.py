@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pt2bugs.case.header import read_regular
 from pt2bugs.case.toml import parse_toml
 from pt2bugs.errors import InputError
-from pt2bugs.files import listed, write_text
+from pt2bugs.files import FileError, listed, write_text
 
 SCHEMA = 1
 FOLDER = "fixes"
@@ -93,7 +93,12 @@ def _problem(isolations: list[Any]) -> str:
     except (msgspec.ValidationError, UnicodeEncodeError, RecursionError) as error:
         return f"is no isolation: {error}"
     unknown = [isolation["evidence"] for isolation in isolations if isolation["evidence"] not in EVIDENCE]
-    return f"unknown evidence {unknown[0]!r}" if unknown else ""
+    if unknown:
+        return f"unknown evidence {unknown[0]!r}"
+    # A hotfix writes there, and results may be another's.
+    files = [unit["file"] for isolation in isolations for unit in isolation["units"]]
+    outside = [file for file in files if ".." in PurePosixPath(file).parts or file.startswith("/")]
+    return f"{outside[0]!r} is no file in the torch folder" if outside else ""
 
 
 @cache
@@ -172,24 +177,37 @@ def save(results: Path, isolations: Iterable[Mapping[str, Any]]) -> list[Path]:
         FixesError: a file that is there cannot be read.
         FileError: a file cannot be written.
     """
-    written = []
-    names = threads(results)
+    # Here, as most commands only read.
+    from filelock import FileLock
+
     by_case: dict[str, list[Mapping[str, Any]]] = {}
     for isolation in isolations:
         by_case.setdefault(isolation["case"], []).append(isolation)
-    for case, new in by_case.items():
-        known = {_question(isolation): isolation for isolation in of_case(results, case)}
-        for isolation in new:
-            before = known.get(_question(isolation))
-            if before is None or EVIDENCE.index(isolation["evidence"]) >= EVIDENCE.index(before["evidence"]):
-                known[_question(isolation)] = dict(isolation)
-        path = results / FOLDER / f"{case}.json"
-        for isolation in known.values():
-            isolation["named_in_pull_request"] = is_named(isolation, names)
-        data = {"schema": SCHEMA, "isolations": [known[key] for key in sorted(known)]}
-        write_text(path, json.dumps(data, indent=1) + "\n")
-        written.append(path)
-    return written
+    names = threads(results)
+    try:
+        results.mkdir(parents=True, exist_ok=True)
+        # Two isolations of one case may end at the same time.
+        with FileLock(results / f"{FOLDER}.lock"):
+            return [_save(results, case, new, names) for case, new in by_case.items()]
+    except OSError as error:
+        raise FileError(f"{results / FOLDER}: cannot be written: {error.strerror or error}") from None
+
+
+def _save(
+    results: Path, case: str, isolations: Iterable[Mapping[str, Any]], names: Mapping[str, frozenset[str]]
+) -> Path:
+    """Add isolations to the file of a case, and return its path."""
+    known = {_question(isolation): isolation for isolation in of_case(results, case)}
+    for isolation in isolations:
+        before = known.get(_question(isolation))
+        if before is None or EVIDENCE.index(isolation["evidence"]) >= EVIDENCE.index(before["evidence"]):
+            known[_question(isolation)] = dict(isolation)
+    for isolation in known.values():
+        isolation["named_in_pull_request"] = is_named(isolation, names)
+    path = results / FOLDER / f"{case}.json"
+    data = {"schema": SCHEMA, "isolations": [known[key] for key in sorted(known)]}
+    write_text(path, json.dumps(data, indent=1) + "\n")
+    return path
 
 
 def _question(isolation: Mapping[str, Any]) -> tuple[str, ...]:

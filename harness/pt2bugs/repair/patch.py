@@ -24,6 +24,8 @@ _LOOKS = re.compile(
     r"|\b__main__\b|\bos\.environ\b|\bos\.getenv\b|\bco_filename\b|\bgethostname\b|\bgetpid\b"
 )
 _MIN_NAME = 4
+MAX_BYTES = 8 << 20
+"""Bytes of a file of a patch. The longest of torch has two million."""
 
 
 @dataclass(frozen=True)
@@ -98,12 +100,16 @@ def read_patch(folder: Path, torch: Path) -> Patch:
         raise WorkplaceError(f"{copy / name}: is gone; a patch may change text, not delete files")
     for name in sorted(_files(copy)):
         path, original = copy / name, torch / name
+        if not name.isprintable():
+            raise WorkplaceError(f"{str(path)!r}: a patch has no file of such a name")
         if path.is_symlink() and not original.is_symlink():
             raise WorkplaceError(f"{path}: is a link; a patch is text of its own")
         if path.suffix not in TEXT:
             if not _same(path, original):
                 raise WorkplaceError(f"{path}: a patch is of {', '.join(TEXT)} files alone")
             continue
+        if not path.is_file() or path.stat().st_size > MAX_BYTES:
+            raise WorkplaceError(f"{path}: is no file of at most {MAX_BYTES >> 20} MiB")
         data = path.read_bytes()
         if original.is_file():
             if path.stat().st_nlink > 1 and path.stat().st_ino == original.stat().st_ino:
