@@ -374,6 +374,20 @@ def test_two_ways_to_the_same_are_no_proof(ask: Ask) -> None:
     assert "the check still passes: other changes there fix it as well" in result.reason
 
 
+def test_what_is_kept_of_one_wheel_does_not_hold_for_another(tmp_path: Path) -> None:
+    """As an environment that was made again from another build of its release had the traces of the first."""
+    venv.create(tmp_path / "env", symlinks=True)
+    environment = Environment(Key("2.90.0", "3"), tmp_path / "env")
+    packages = next(environment.path.glob("lib*/python3*/site-packages"))
+    folders = set()
+    for version in ("2.90.0", "2.90.0+cpu", "2.90.0"):
+        write_torch(packages, version)
+        release = Release(environment, tmp_path / "copies")
+        folders.add(release.traces)
+        release.close()
+    assert len(folders) == 2
+
+
 @pytest.mark.skipif(bool(probe()), reason="this machine has no namespaces for a sandbox")
 def test_a_check_cannot_lead_the_search_elsewhere(ask: Ask, tmp_path: Path) -> None:
     """Links in folders that it sees: what the search writes there next overwrote a file of the user."""

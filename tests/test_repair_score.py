@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from fake_torch import write_torch
 from pt2bugs.case.corpus import load_cases
+from pt2bugs.engine.client import EngineError
 from pt2bugs.engine.warm_cache import MEMORY
 from pt2bugs.envs.environment import Environment, Key
 from pt2bugs.repair import score as scoring
@@ -244,6 +245,35 @@ def test_a_probe_that_ends_its_process_is_told_from_those_beside_it(ask: Ask, ta
     assert together == wheel.probe(probes)
     assert [report["rounds"][0]["outcome"] for report in together] == ["pass", "raise", "pass", "pass"]
     assert together[1]["rounds"][0]["message"] == "the process died: 3"
+
+
+def test_what_ended_a_reference_from_outside_is_no_verdict(
+    ask: Ask, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It had been kept for good, and each later patch was told to have broken what it did not."""
+    monkeypatch.setattr(ask.scorer, "_cache", tmp_path)  # type: ignore[attr-defined]
+    smoke, kept = project / "hidden" / "smoke.py", SMOKE
+    smoke.write_text(f"{SMOKE}\n\ndef smoke_dies(compile, round):\n    import os\n    os.kill(os.getpid(), 9)\n")
+    with pytest.raises(ScoreError, match="without the patch smoke_dies died"):
+        ask(lowering=FIXED)
+    smoke.write_text(kept)
+    assert ask(lowering=FIXED).verdict == "solved"
+
+
+@pytest.mark.parametrize("part", ["judge", "probe"])
+def test_a_wheel_that_cannot_answer_is_no_verdict(
+    ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    """It was said of the patch that torch does not import."""
+    monkeypatch.setattr(ask.scorer, "_cache", tmp_path)  # type: ignore[attr-defined]
+    wheel = ask.scorer._wheel  # type: ignore[attr-defined]
+
+    def fail(*_: object, **__: object) -> None:
+        raise EngineError("it died by SIGKILL")
+
+    monkeypatch.setattr(wheel, part, fail)
+    with pytest.raises(ScoreError, match="cannot be scored here: it died by SIGKILL"):
+        ask(lowering=FIXED)
 
 
 def test_a_task_without_hidden_checks_is_not_scored(task: Task, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,6 +69,16 @@ class Environment:
         """
         return torch_folder(self.python)
 
+    @property
+    def build(self) -> str:
+        """A word for its torch: what is known of one wheel does not hold for another of the same release.
+
+        Raises:
+            EnvironmentFailure: it has none.
+        """
+        version = (self.torch / "version.py").read_bytes()
+        return f"{self.key.folder}-{hashlib.sha256(version).hexdigest()[:8]}"
+
 
 def torch_folder(python: Path) -> Path:
     """Return the torch folder of the environment that an interpreter belongs to.

@@ -705,7 +705,7 @@ class Isolator:
     def _is_native(self) -> bool:
         """Try all changed Python and headers at once, and say so if that leaves the bug."""
         # That a release does not import with the Python of another is so for every check: it is tried once.
-        known = self.bad.traces / f"with-all-of-{self.good.environment.key.folder}"
+        known = self.bad.traces / f"with-all-of-{self.good.environment.build}"
         if known.exists():
             self._full = Answer.OTHER
         else:

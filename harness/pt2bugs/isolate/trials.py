@@ -21,8 +21,9 @@ from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.engine.client import Engine, EngineError, EngineSettings, Worker
 from pt2bugs.engine.folders import RunFolder
 from pt2bugs.engine.normalize import Normalizer
-from pt2bugs.engine.protocol import Limits
+from pt2bugs.engine.protocol import ChildExit, Limits, StopReason
 from pt2bugs.envs.environment import Environment
+from pt2bugs.errors import InputError
 from pt2bugs.files import write_text
 from pt2bugs.isolate.inside import Place
 from pt2bugs.isolate.patched import PatchedTorch, patched_torch
@@ -37,6 +38,27 @@ TRACE, MAX_TRACE = "executed", 64 << 20
 _FUNCTION = "pt2bugs.isolate.inside:run"
 _WORSE = {"breaks": 1, "fallbacks": 1, "skipped": 1, "compilations": 1, "operators": -1, "graphs": -1}
 """The counts, and whether more of each is worse."""
+
+
+class TrialError(InputError):
+    """A run that the machine did not let take place; it says nothing of what was to run.
+
+    Cause: a full disk, no more processes, or somebody ended the processes around it.
+    Remedy: the message names the cause; the same command asks again.
+    """
+
+
+def check_took_place(ended: ChildExit) -> None:
+    """Do nothing if a child ran.
+
+    Args:
+        ended: how it ended.
+
+    Raises:
+        TrialError: it did not, for a reason that lies in the machine.
+    """
+    if ended.stopped in (StopReason.SETUP, StopReason.OUTSIDE):
+        raise TrialError(f"a run did not take place: {ended.detail or 'its processes were ended from outside'}")
 
 
 @dataclass(frozen=True)
@@ -148,7 +170,7 @@ class Release:
     @property
     def traces(self) -> Path:
         """The folder that keeps what checks execute in this release."""
-        return self._copies / "traces" / self.environment.key.folder
+        return self._copies / "traces" / self.environment.build
 
     @cached_property
     def build(self) -> str:
@@ -351,6 +373,7 @@ def _run_once(
     memory = check.memory_mib if check.device == "cpu" else None
     engine.start()
     ended = worker.run(request, Limits(timeout_s, memory))
+    check_took_place(ended)
     seen, text = observe_exit(ended, timeout_s, memory or 0)
     normalizer = Normalizer(engine.facts.paths)
     seen.present(lambda value: normalizer.hide(value, case=check.path))

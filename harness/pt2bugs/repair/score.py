@@ -31,7 +31,7 @@ from pt2bugs.envs.environment import Environment
 from pt2bugs.errors import InputError, last_line
 from pt2bugs.files import write_text
 from pt2bugs.isolate.patched import patched_torch
-from pt2bugs.isolate.trials import Check, PatchedRelease, Run, executed_by
+from pt2bugs.isolate.trials import Check, PatchedRelease, Run, check_took_place, executed_by
 from pt2bugs.isolate.units import FilePair, PatchError, SourceFile, Unit, Wheels, items_met
 from pt2bugs.repair.patch import Patch
 from pt2bugs.repair.tasks import SMOKE, TASK, UNRELATED, Probe, Task, probes_of
@@ -54,6 +54,8 @@ _MORE_IS_WORSE = {
 }
 _NONE_IS_WORSE = {"graphs": "graphs of AOTAutograd", "kernels": "kernels"}
 _Report = Mapping[str, Any]
+DIED = "died"
+"""Key of the report of a probe that said nothing itself."""
 
 
 class ScoreError(InputError):
@@ -155,6 +157,7 @@ class Processes:
         }  # fmt: skip
         with self.release.workers.taken() as worker:
             ended = worker.run(request, Limits(PROBE_S * len(group), None))
+        check_took_place(ended)
         report = ended.frames.get("report")
         if isinstance(report, dict) and len(report.get("reports", ())) == len(group):
             return list(report["reports"])
@@ -166,7 +169,7 @@ class Processes:
             failed = {name: seen.get(name, "") for name in ("error_type", "message")}
         else:
             failed = {"error_type": "", "message": f"the process died: {ended.signal or ended.exit_status}"}
-        return [{"rounds": [{"outcome": "raise", **failed}], "counts": {}}]
+        return [{"rounds": [{"outcome": "raise", **failed}], "counts": {}, DIED: True}]
 
     def judge(self, pairs: Sequence[tuple[Any, Any]]) -> list[str]:
         """Return where what came out differs from what should have, a text for each pair.
@@ -175,13 +178,16 @@ class Processes:
             pairs: both as `inside.encode` makes them.
 
         Raises:
-            EngineError: the judge died.
+            ScoreError: the judge died.
+            EngineError: this torch does not import.
         """
         request: Any = {"kind": "call", "function": f"{_INSIDE}:judge", "pairs": list(pairs)}
         with self.release.workers.taken() as worker:
-            report = worker.run(request, Limits(PROBE_S, None)).frames.get("report") or {}
+            ended = worker.run(request, Limits(PROBE_S, None))
+        check_took_place(ended)
+        report = ended.frames.get("report") or {}
         if "differences" not in report:
-            raise EngineError(f"the outputs cannot be compared: {report.get('text', 'the process died')}")
+            raise ScoreError(f"the outputs cannot be compared: {report.get('text', 'the process died')}")
         return list(report["differences"])
 
     def close(self) -> None:
@@ -362,7 +368,7 @@ class Scorer:
             return
         words = Counter(word for unit in units for word in re.findall(r"[a-z]{4,}", unit.qualname.lower()))
         deadline = time.monotonic() + NEIGHBOURS_S
-        traces = self._cache / "traces" / self._bad.key.folder
+        traces = self._cache / "traces" / self._bad.build
         ordered = sorted(neighbours, key=lambda check: -_mentions(check, words))
         with ThreadPoolExecutor(AT_ONCE) as pool:
 
@@ -388,7 +394,10 @@ class Scorer:
         for report, wanted in zip(reports, expected, strict=True):
             calls = zip(report["rounds"], wanted["rounds"], strict=False)
             pairs.append([_comparable(actual, right) for actual, right in calls])
-        differences = iter(self._wheel.judge([pair for some in pairs for pair in some]))
+        try:
+            differences = iter(self._wheel.judge([pair for some in pairs for pair in some]))
+        except EngineError as error:
+            raise ScoreError(f"{self.task.id}: cannot be scored here: {last_line(error)}") from None
         return [list(islice(differences, len(some))) for some in pairs]
 
     def _right(self, probes: Sequence[Probe]) -> list[_Report]:
@@ -420,11 +429,17 @@ class Scorer:
         """Return what a release shows; measured once, and kept."""
         texts = [probe.path.read_text(encoding="utf-8") for probe in probes]
         inside = (Path(__file__).parent / "inside.py").read_text(encoding="utf-8")
-        about = json.dumps([what, self._bad.key.folder, [(p.name, p.backend) for p in probes], texts, inside])
+        about = json.dumps([what, self._bad.build, [(p.name, p.backend) for p in probes], texts, inside])
         path = self._cache / "references" / f"{hashlib.sha256(about.encode()).hexdigest()[:24]}.json"
         with contextlib.suppress(OSError, ValueError):
             return list(json.loads(path.read_text(encoding="utf-8")))
-        reports = measure()
+        try:
+            reports = measure()
+        except EngineError as error:
+            # It is not the patch that does not import.
+            raise ScoreError(f"{self.task.id}: cannot be scored here: {last_line(error)}") from None
+        if died := [probe.name for probe, report in zip(probes, reports, strict=True) if DIED in report]:
+            raise ScoreError(f"{self.task.id}: cannot be scored here: without the patch {died[0]} died")
         write_text(path, json.dumps(reports))
         return reports
 
