@@ -199,6 +199,13 @@ def test_bad_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> 
     assert "usage: pt2bugs" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("more", ["--nothing", "list"])
+def test_help_takes_one_command(more: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["help", "run", more])
+    assert capsys.readouterr() == ("", f"pt2bugs help: takes one command, and no {more}\n")
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
@@ -519,6 +526,17 @@ def test_no_argument_steers_the_terminal(character: str, capsys: pytest.CaptureF
     error = capsys.readouterr().err
     assert character not in error
     assert character.encode("unicode_escape").decode() in error
+
+
+def test_the_package_imports_next_to_nothing() -> None:
+    """The console script imports it before the command can answer Ctrl-C in a line."""
+    program = "import sys; there = set(sys.modules); import pt2bugs.__main__; print(*(set(sys.modules) - there))"
+    environ = {**os.environ, "PYTHONPATH": str(Path(pt2bugs.__file__).parent.parent)}
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", program], env=environ, capture_output=True, text=True, check=True
+    )
+    assert "typing" not in done.stdout.split()
+    assert len([name for name in done.stdout.split() if name.startswith("pt2bugs")]) == 2
 
 
 def test_ctrl_c_while_modules_are_imported(tmp_path: Path) -> None:

@@ -118,3 +118,13 @@ def test_other_lines_stay_as_they_are_and_empty_files_go(
     assert "no line of a nightly older than 30 days goes" in capsys.readouterr().err
     with pytest.raises(SystemExit, match="2"):
         main(["thin", "--older-than", "soon"])
+
+
+def test_a_folder_that_is_not_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_case(tmp_path, "pytorch_1")
+    assert main(["thin", "--results", "absent"]) == 3
+    assert capsys.readouterr().err == "pt2bugs: nothing to thin: absent has no journal\n"
+    assert not Path("absent").exists()

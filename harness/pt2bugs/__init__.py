@@ -10,9 +10,12 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
 
+# Not imported: it takes most of the time in which Ctrl-C meets this module, before the command can answer it.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from pt2bugs.api import (
         BisectResult,
         CellResult,

@@ -246,6 +246,8 @@ def _parse(argv: Sequence[str]) -> tuple[ModuleType, argparse.Namespace]:
     parser = argparse.ArgumentParser(prog="pt2bugs", usage="pt2bugs COMMAND ...", add_help=False)
     command, *rest = argv or [""]
     if command == "help" and rest:
+        if more := [word for word in rest[1:] if word != "--no-pager"]:
+            _refuse("pt2bugs help", f"takes one command, and no {' '.join(more)}")
         command, rest = rest[0], ["--help"]
     if command in ("-h", "--help", "help", ""):
         about = overview if command in ("--help", "help") else short_overview

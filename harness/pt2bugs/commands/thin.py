@@ -12,6 +12,7 @@ from pt2bugs.commands import OK
 from pt2bugs.commands.console import print_json, say, warn
 from pt2bugs.commands.options import CorpusOptions, ResultsOptions, option
 from pt2bugs.commands.selection import load_corpus
+from pt2bugs.errors import NothingSelected
 from pt2bugs.results.folder import open_all_results
 from pt2bugs.results.thinning import Thinned, thin
 
@@ -57,9 +58,12 @@ def query(options: Options) -> Thinned:
     Raises:
         CaseError: a file of the corpus breaks the contract.
         JournalError: a journal cannot be read or written.
+        NothingSelected: there is none.
     """
     corpus = load_corpus(corpus_roots(options.cases))
     results = open_all_results(options.results)
+    if not results.releases():
+        raise NothingSelected(f"nothing to thin: {results.folder} has no journal")
     before = current_day() - timedelta(days=options.older_than)
     done = thin(results.folder, results.load(corpus, warn), before, lambda _: None, dry_run=options.dry_run)
     if done.lines and not options.dry_run:
