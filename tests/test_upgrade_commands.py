@@ -96,6 +96,24 @@ def test_a_package_of_another_build_of_torch_breaks_nothing(project: Project) ->
     assert why in stderr.splitlines()[-1]
 
 
+@pytest.mark.parametrize("command", ["upgrade", "exposure"])
+def test_a_program_that_is_another_in_its_next_run(project: Project, command: str) -> None:
+    """Edited while it was asked about, it was said to break on the newer release, or nothing was said and exit 0."""
+    (project.folder / "itself.py").write_text(f"{PROGRAM}\nopen(__file__, 'a').write('# more')\n")
+    move = ("--from", "2.90.0", "--to", "2.91.0") if command == "upgrade" else ("--torch", "2.90.0")
+    status, stdout, stderr = run(project, command, "itself.py", *move)
+    assert (status, stdout) == (2, ""), stderr
+    assert stderr.splitlines()[-1].endswith("itself.py: was edited or removed since its first run; ask again")
+
+
+def test_a_program_may_write_a_checkpoint(project: Project) -> None:
+    """The limit of 1 GiB that holds for a cell was an error of the program, in each release alike."""
+    large = "import os\nos.truncate(os.open('large', os.O_CREAT | os.O_WRONLY), (1 << 30) + 1)\nos.unlink('large')\n"
+    (project.folder / "writes.py").write_text(f"{large}{BREAKS.replace('mine', 'fine')}")
+    status, stdout, stderr = run(project, "upgrade", "writes.py", "--from", "2.90.0", "--to", "2.91.0")
+    assert (status, "Not known: nothing" in stdout) == (0, True), (stdout, stderr)
+
+
 def test_what_a_move_fixes(project: Project) -> None:
     status, stdout, stderr = run(project, "upgrade", "rows.py", "--from", "2.90.0", "--to", "2.91.0")
     assert status == 0, stderr

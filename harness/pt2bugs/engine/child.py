@@ -37,14 +37,18 @@ def body_of(kind: str) -> Callable[[Any, ReportPipe], None]:
     return function
 
 
-def prepare_cells() -> None:
-    """Set in this process what every cell forked from it is to have: what is inherited costs a cell nothing."""
+def prepare_cells(file_bytes: int = MAX_FILE_MIB << 20) -> None:
+    """Set in this process what every cell forked from it is to have: what is inherited costs a cell nothing.
+
+    Args:
+        file_bytes: that a file of theirs may have.
+    """
     # Whatever imports have changed; a child has to set back only what the zygote itself needs otherwise.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
     catch_alarms()
     _limit(resource.RLIMIT_CORE, 0)
-    _limit(resource.RLIMIT_FSIZE, MAX_FILE_MIB << 20)
+    _limit(resource.RLIMIT_FSIZE, file_bytes)
 
 
 def become_cell(

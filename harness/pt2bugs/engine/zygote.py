@@ -24,7 +24,7 @@ from pt2bugs.engine.counts import COUNTS
 from pt2bugs.engine.linux import Descendants, ProcessState
 from pt2bugs.engine.messages import Nothing, Open, Opened, Settings, Started, ToZygote
 from pt2bugs.engine.observe import in_one_line
-from pt2bugs.engine.protocol import send
+from pt2bugs.engine.protocol import MAX_FILE_MIB, send
 from pt2bugs.engine.sandbox import (
     READ_VARIABLE,
     WRITE_VARIABLE,
@@ -61,16 +61,20 @@ def serve(control: socket.socket, folder: Path, bootstrap: list[str], *, namespa
         traceback.print_exc()
         send(control, Started(failed=in_one_line(error)))
         return
-    around = None
+    around, file_bytes = None, MAX_FILE_MIB << 20
     if settings.get("confined", True):
         around = Surroundings(
             (*environment_folders(os.environ), *named_paths(os.environ, READ_VARIABLE)),
             named_paths(os.environ, WRITE_VARIABLE),
             facts.memory,
         )
+    else:
+        # A program of the user's own may write a checkpoint, and must not fill the disk with what it prints.
+        disk = os.statvfs(folder)
+        file_bytes = max(file_bytes, disk.f_bavail * disk.f_frsize // 2)
     COUNTS.watch()
     remember_originals()
-    prepare_cells()
+    prepare_cells(file_bytes)
     freeze()
     state = ProcessState.now()
     send(control, Started(facts=facts.as_dict(), warnings=warnings))

@@ -12,18 +12,28 @@ from pathlib import Path
 from typing import Any
 
 from pt2bugs.case.failure import Failure, Level
+from pt2bugs.case.header import NotRegularError, read_regular
 from pt2bugs.case.observation import Observation
 from pt2bugs.case.vocabulary import Outcome
 from pt2bugs.engine.client import Engine, EngineError, EngineSettings, Worker
 from pt2bugs.engine.folders import RunFolder
 from pt2bugs.engine.normalize import Normalizer
 from pt2bugs.engine.protocol import ChildExit, Limits
+from pt2bugs.errors import InputError
 from pt2bugs.run.measurement import observe_exit
 from pt2bugs.upgrade.inside.recording import ARTIFACTS, FUNCTION
 from pt2bugs.upgrade.inside.replay import FUNCTION as REPLAY
 
 TRACE_FACTOR = 3
 """Factor for the time of a program while its calls are traced."""
+
+
+class ProgramChangedError(InputError):
+    """A program that is another one than that of the runs before.
+
+    Cause: it was edited meanwhile, or it writes or removes itself.
+    Remedy: ask again, about a copy of it.
+    """
 
 
 @dataclass(frozen=True)
@@ -178,6 +188,11 @@ class Program:
     arguments: Sequence[str] = ()
     timeout_s: float = 600.0
 
+    @cached_property
+    def source(self) -> bytes:
+        """Its text when it was first asked for."""
+        return self.path.read_bytes()
+
     def recorder(self, python: Path, **settings: Any) -> Recorder:
         """Return what records it in an interpreter.
 
@@ -185,7 +200,7 @@ class Program:
             python: the interpreter.
             settings: further ones of the engine.
         """
-        return Recorder(python, self.path, self.arguments, self.timeout_s, **settings)
+        return Recorder(python, self.path, self.arguments, self.timeout_s, source=self.source, **settings)
 
 
 class Recorder:
@@ -196,13 +211,22 @@ class Recorder:
         program: the file.
         argv: its arguments.
         timeout_s: of one run.
+        source: the text that the program must have in each run; None for any.
         settings: further ones of the engine.
     """
 
     def __init__(
-        self, python: Path, program: Path, argv: Sequence[str] = (), timeout_s: float = 600.0, **settings: Any
+        self,
+        python: Path,
+        program: Path,
+        argv: Sequence[str] = (),
+        timeout_s: float = 600.0,
+        *,
+        source: bytes | None = None,
+        **settings: Any,
     ) -> None:
         self.program, self._argv, self.timeout_s = program.resolve(), list(argv), timeout_s
+        self._source = source
         targets = (("cpu", "inductor"),)
         self._engine = Engine(EngineSettings(python=python, targets=targets, confined=False, **settings))
         self._worker: Worker | None = None
@@ -301,8 +325,11 @@ class Recorder:
             redirect: see `triage.inside.redirect.install`.
 
         Raises:
+            ProgramChangedError: it is not the program that was asked about.
             EngineError: the interpreter does not start.
         """
+        if self._source is not None and _text_of(self.program) != self._source:
+            raise ProgramChangedError(f"{self.program}: was edited or removed since its first run; ask again")
         timeout_s = self.timeout_s * (TRACE_FACTOR if trace else 1)
         ended, path = self.call(
             FUNCTION,
@@ -364,6 +391,12 @@ class Recorder:
             entries += [{"kind": "not replayed", "graph": graph, "reason": reason} for graph in lost]
             left = [graph for graph in left if graph["id"] not in lost]
         return entries
+
+
+def _text_of(path: Path) -> bytes | None:
+    with contextlib.suppress(OSError, NotRegularError):
+        return read_regular(path)
+    return None
 
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?")
