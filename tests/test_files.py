@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import os
+import socket
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -32,6 +36,28 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
         write_text(path, "new")
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_is_no_file_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    """As root, `-o /dev/full` had made a file of that device, for all of the machine."""
+    pipe, device = tmp_path / "pipe", tmp_path / "null"
+    os.mkfifo(pipe)
+    with pytest.raises(FileError, match="pipe: cannot be written"):
+        write_text(pipe, "nobody reads it")
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_text(pipe, "text")
+    assert os.read(reader, 9) == b"text"
+    os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    with contextlib.suppress(PermissionError):
+        os.mknod(device, stat.S_IFCHR | 0o600, os.makedev(1, 3))
+        os.close(os.open(device, os.O_WRONLY))
+        write_text(device, "text")
+        assert stat.S_ISCHR(device.stat().st_mode)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "socket"))
+        with pytest.raises(FileError, match="is no file"):
+            write_text(tmp_path / "socket", "text")
 
 
 def test_bytes_of_a_path_that_are_no_utf8(tmp_path: Path) -> None:

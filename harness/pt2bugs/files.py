@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -78,7 +80,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all.
+    """Write a file whole or not at all; what is no file, such as ``/dev/stdout``, is written to, and not replaced.
 
     Args:
         path: of the file.
@@ -88,7 +90,10 @@ def write_bytes(path: Path, data: bytes) -> None:
         FileError: it cannot be written.
     """
     try:
-        _write_beside(path, data)
+        if _is_stream(path):
+            _write_into(path, data)
+        else:
+            _write_beside(path, data)
     except OSError as error:
         raise FileError(f"{path}: cannot be written: {error.strerror or error}") from None
 
@@ -109,6 +114,24 @@ def append_text(path: Path, text: str) -> None:
             file.write(text)
     except OSError as error:
         raise FileError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def _is_stream(path: Path) -> bool:
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return False
+    if stat.S_ISBLK(mode) or stat.S_ISSOCK(mode):
+        raise OSError(errno.EINVAL, "is no file")
+    return stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)
+
+
+def _write_into(path: Path, data: bytes) -> None:
+    # A pipe that nobody reads is an error, and no wait without an end.
+    descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    os.set_blocking(descriptor, True)
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(data)
 
 
 def _write_beside(path: Path, data: bytes) -> None:
