@@ -168,8 +168,8 @@ class TestMirror:
 
     def texts(self, folder: Path) -> dict[str, str]:
         """Everything in a folder, and the texts of its files."""
-        found = sorted(folder.rglob("*"))
-        return {str(path.relative_to(folder)): path.read_text() if path.is_file() else "/" for path in found}
+        paths = sorted(folder.rglob("*"))
+        return {str(path.relative_to(folder)): path.read_text() if path.is_file() else "/" for path in paths}
 
     def test_is_the_same(self, source: Path) -> None:
         target = source.parent / "target"
@@ -193,9 +193,9 @@ class TestMirror:
             deep = deep / "deep"
             deep.mkdir()
         mirror(source, source.parent / "target")
-        found = self.texts(source.parent / "target")
-        assert {name for name in found if "deep" not in name} == {"a", "a/b", "a/b/file"}
-        assert len(found) == 3 + folders.MIRROR_DEPTH
+        names = set(self.texts(source.parent / "target"))
+        assert {name for name in names if "deep" not in name} == {"a", "a/b", "a/b/file"}
+        assert len(names) == 3 + folders.MIRROR_DEPTH
 
     def test_takes_so_many_files(self, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         for number in range(20):

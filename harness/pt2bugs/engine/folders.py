@@ -225,10 +225,10 @@ class _Room:
 
 def _mirror(source: int, target: int, room: _Room, depth: int) -> None:
     with os.scandir(source) as entries:
-        found = {entry.name: entry.stat(follow_symlinks=False) for entry in entries}
+        statuses = {entry.name: entry.stat(follow_symlinks=False) for entry in entries}
     kept = {
         name: status
-        for name, status in sorted(found.items())
+        for name, status in sorted(statuses.items())
         if (stat.S_ISREG(status.st_mode) or (stat.S_ISDIR(status.st_mode) and depth < MIRROR_DEPTH))
         and room.takes(status)
     }
