@@ -90,6 +90,8 @@ def compile(function, backend="inductor", **_):
             return result + 1
         if fault == "raise":
             raise exc.InternalTorchDynamoError(f"cannot compile {{function.__name__}}")
+        if fault == "unknown":
+            raise exc.InvalidBackend(f"Invalid backend: {{backend!r}}")
         if fault == "abort":
             os.abort()
         if fault == "threads" and threads_set_by != os.getpid():
@@ -169,7 +171,9 @@ _FILES = {
     "_dynamo/backends/common.py": "def aot_autograd(fw_compiler):\n    return fw_compiler\n",
     "_functorch/__init__.py": "",
     "_functorch/aot_autograd.py": "def make_boxed_func(function):\n    return function\n",
-    "_dynamo/exc.py": "class InternalTorchDynamoError(RuntimeError):\n    pass\n",
+    "_dynamo/exc.py": (
+        "class InternalTorchDynamoError(RuntimeError):\n    pass\n\n\nclass InvalidBackend(RuntimeError):\n    pass\n"
+    ),
     "_inductor/__init__.py": "",
     "_inductor/config.py": "cpp_wrapper = False\nfreezing = False\nclass cpp:\n    vec_isa_ok = None\n",
     "_inductor/codecache.py": CODECACHE,

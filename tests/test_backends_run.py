@@ -140,6 +140,9 @@ def test_a_private_corpus_of_the_backend_is_answered_by_every_verb(vendor: Vendo
     vendor.case("own", CHECK.format(name="own"), backends=["mine"])
     blessed = vendor.run("bless", "own")
     assert "only 1 release has an answer" in blessed.stderr
+    vendor.case("own", "import json\n" + CHECK.format(name="own"), backends=["mine"])
+    again = f"measure again with: pt2bugs run own --torch 2.13.0 --python {line['python'].rpartition('.')[0]}"
+    assert f"{again} --backend mine --with {vendor.wheel.name}" in vendor.run("matrix", "own").stderr
 
 
 def test_what_it_does_not_claim_is_skipped_until_it_does(vendor: Vendor) -> None:

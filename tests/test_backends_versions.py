@@ -62,6 +62,8 @@ def test_two_versions_are_compared_searched_and_shown(
     assert "fixed between toyc 1.0 and 1.1" in shown
     assert "reproduce: pt2bugs run mends --torch 2.6.0 --device cpu --backend toyc --with toyc==1.0 --rerun" in shown
 
+    assert main(["backend", "toyc", "--offline", "--torch", "2.6.0"]) == 2
+    assert "no line of it on torch 2.6.0 with torch alone, but with toyc==1.0, toyc==1.1," in capsys.readouterr().err
     assert main(["matrix", "--axis", "toyc", "--json"]) == 0
     (row, _) = json.loads(capsys.readouterr().out)
     assert (row["case"], row["extras"]) == ("breaks", "")

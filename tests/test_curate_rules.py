@@ -115,6 +115,12 @@ def test_imports(tmp_path: Path) -> None:
     assert check_imports(write(tmp_path, "import numpy.linalg\n" + RIGHT, labels=["numpy"])).holds
 
 
+def test_what_registers_a_private_backend_may_be_imported(tmp_path: Path) -> None:
+    (tmp_path / "pt2bugs.toml").write_text('[backends.toyc]\nimport = "toyc.register"\n')
+    assert check_imports(write(tmp_path, "import toyc\n" + RIGHT, backends=["toyc"])).holds
+    assert check_imports(write(tmp_path, "import toyc\n" + RIGHT)).message == "imports toyc"
+
+
 def test_a_release_that_cannot_import_the_file_is_named(tmp_path: Path) -> None:
     case = write(tmp_path, bugs=[BUG])
     lacking = f"{NOT_IMPORTED}: cannot import name 'lookup_backend' from 'torch._dynamo'"

@@ -11,6 +11,7 @@ import sys
 import pytest
 from fake_torch import write_torch
 from pt2bugs.results.journal import KEYS
+from pt2bugs.run.measurement import NOTHING_REGISTERS
 from suite import Suite, compiles, wait_until
 
 COUNTS = """
@@ -211,6 +212,7 @@ class TestBrokenEnvironment:
         [
             ("raise", "canary on cpu with inductor: InternalTorchDynamoError: cannot compile program"),
             ("wrong", "canary on cpu with inductor: AssertionError: Tensor-likes are not close!"),
+            ("unknown", f"canary on cpu with inductor: {NOTHING_REGISTERS}InvalidBackend: Invalid backend: 'inductor'"),
             ("abort", "canary on cpu with inductor: crash SIGABRT: died by SIGABRT"),
             ("no-space", "canary on cpu with inductor: OSError: [Errno 28] No space left on device"),
         ],

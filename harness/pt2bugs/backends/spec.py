@@ -208,14 +208,27 @@ def reproduction(
     spec = backend_spec(cell.backend)
     command = ["pt2bugs", "run", cell.case, *(["--torch", torch] if torch else [])]
     command += [] if cell.device in (spec.setup.device, overrides.device) else ["--device", cell.device]
-    command += ["--backend", cell.backend]
-    own = [extra for extra in extras if extra not in spec.extras]
-    named_extras = {*EXTRAS, *private_extras()}
-    command += [argument for extra in own if extra in named_extras for argument in ("--extra", extra)]
-    if any(extra not in named_extras for extra in own):
-        # Packages of the user replace all known ones, so that each must be named.
-        named = overrides.packages or [_DIGEST.sub("", extra) for extra in extras if extra not in named_extras]
-        command += [argument for package in named for argument in ("--with", package)]
+    command += beside_torch(cell.backend, extras, overrides.packages)
     for option, values in (("--import", overrides.imports), ("--not-claimed", overrides.not_claimed)):
         command += [argument for value in values for argument in (option, value)]
     return command + (["--on", overrides.device] if overrides.device else [])
+
+
+def beside_torch(backend: str, extras: Iterable[str], packages: Iterable[str] = ()) -> list[str]:
+    """Return the arguments that name a backend and what was beside torch, as far as the backend does not bring it.
+
+    Args:
+        backend: its name.
+        extras: as in the journal.
+        packages: as the user gave them; the journal has the last part of a path alone.
+    """
+    extras = list(extras)
+    own = [extra for extra in extras if extra not in backend_spec(backend).extras]
+    named_extras = {*EXTRAS, *private_extras()}
+    arguments = ["--backend", backend]
+    arguments += [argument for extra in own if extra in named_extras for argument in ("--extra", extra)]
+    if any(extra not in named_extras for extra in own):
+        # Packages of the user replace all known ones, so that each must be named.
+        named = packages or [_DIGEST.sub("", extra) for extra in extras if extra not in named_extras]
+        arguments += [argument for package in named for argument in ("--with", package)]
+    return arguments

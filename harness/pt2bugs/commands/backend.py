@@ -408,6 +408,9 @@ def _offline_release(
         there = {version for version in there if str(version) == options.torch}
     if not there:
         where = f" on torch {options.torch}" if options.torch else ""
+        if beside := sorted({key.extras for key in lines if key.backend == options.name and key.extras}):
+            asked = " ".join(spec.extras) or "torch alone"
+            where += f" with {asked}, but with {', '.join(beside)} (--with names these)"
         raise InputError(f"{options.name}: the journal has no line of it{where}; without --offline it is run")
     return Release(max(there), ())
 

@@ -274,12 +274,17 @@ def _some(names: Iterable[str]) -> str:
 
 
 def _again(stale: Sequence[CellKey]) -> Iterator[str]:
-    """Yield the commands that measure cells again, one for each Python."""
-    for python in sorted({key.python for key in stale}, key=Version):
-        keys = [key for key in stale if key.python == python]
+    """Yield the commands that measure cells again, one for each Python and what was beside torch."""
+    from pt2bugs.backends.spec import beside_torch
+
+    environments: dict[tuple[str, str], list[CellKey]] = {}
+    for key in stale:
+        arguments = ["", *beside_torch(key.backend, key.extras.split("+"))] if key.extras else []
+        environments.setdefault((key.python, " ".join(arguments)), []).append(key)
+    for (python, beside), keys in sorted(environments.items(), key=lambda item: (Version(item[0][0]), item[0][1])):
         releases = sorted({key.torch for key in keys}, key=Version)
         names = dict.fromkeys(key.case for key in keys)
-        yield f"pt2bugs run {' '.join(names)} --torch {' '.join(releases)} --python {python}"
+        yield f"pt2bugs run {' '.join(names)} --torch {' '.join(releases)} --python {python}{beside}"
 
 
 def select_lines(

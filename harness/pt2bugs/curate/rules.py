@@ -21,6 +21,7 @@ from pt2bugs.case.failure import WRAPPERS, documents
 from pt2bugs.case.header import decode, parse_case, read_regular
 from pt2bugs.case.model import Bug, Case, CaseError, Check, Problem, pinned_release
 from pt2bugs.case.observation import NOT_IMPORTED, Observation
+from pt2bugs.case.private import private_backends
 from pt2bugs.case.versions import public, public_or_empty
 from pt2bugs.case.vocabulary import TORCH_BACKENDS, Outcome, Verdict, number_of
 from pt2bugs.curate.bless import covers, unmeasured_minors
@@ -136,9 +137,9 @@ def check_filled(case: Case) -> Finding:
 def check_imports(case: Case, records: Sequence[Record] = ()) -> Finding:
     """Ask for imports of torch and the standard library alone, which every measured release has.
 
-    A case of an extra may import what that brings, a case about numpy that, and a case that is not for the CPU triton,
-    which comes with torch's wheels for accelerators. A release that lacks the API has no answer (118260 on torch 2.0),
-    and the header says so.
+    A case of an extra may import what that brings, a case about numpy that, one for a private backend the module that
+    registers it, and a case that is not for the CPU triton, which comes with torch's wheels for accelerators. A release
+    that lacks the API has no answer (118260 on torch 2.0), and the header says so.
 
     Args:
         case: the case.
@@ -146,6 +147,8 @@ def check_imports(case: Case, records: Sequence[Record] = ()) -> Finding:
     """
     allowed = ALLOWED_IMPORTS | ({"numpy"} if "numpy" in case.labels else set())
     allowed |= {"triton"} if "cpu" not in case.devices else set()
+    tables = (private_backends().get(backend, {}) for backend in case.backends)
+    allowed |= {table["import"].partition(".")[0] for table in tables if "import" in table}
     modules = set()
     for node in ast.walk(ast.parse(case.path.read_text(encoding="utf-8-sig"))):
         if isinstance(node, ast.Import):

@@ -44,6 +44,9 @@ from pt2bugs.errors import InputError
 from pt2bugs.results.journal import Record, new_record
 
 _signal_names = {number.value: number.name for number in signal.Signals}
+NOTHING_REGISTERS = "nothing here registers it, docs/guides/backends.md says how to name what does: "
+"""Goes before torch's words for a backend that it does not find."""
+
 _BAD_ALLOC = "terminate called after throwing an instance of 'std::bad_alloc'"
 
 
@@ -268,7 +271,8 @@ class Measuring:
         if "absent" in report:
             return _CanaryResult(Outcome.SKIP, report["absent"])
         if "failed" in report:
-            return _CanaryResult(Outcome.ERROR, f"canary on {device} with {backend}: {report['failed']}")
+            hint = NOTHING_REGISTERS if report["failed"].startswith("InvalidBackend") else ""
+            return _CanaryResult(Outcome.ERROR, f"canary on {device} with {backend}: {hint}{report['failed']}")
         needs = Needs(modules=report["modules"])
         if not known:
             warmup.remember(self.facts, device, backend, needs)
