@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from importlib import metadata
 
 import pytest
 from fake_torch import write_torch
@@ -68,6 +69,15 @@ class TestCollection:
         done = suite.run("--collect-only", "--device", "cpu", "--device", "cuda")
         for name in ("cpu-eager", "cpu-inductor", "cuda-eager", "cuda-inductor"):
             assert f"one.py::test_a[{name}]" in done.output
+
+    @pytest.mark.parametrize(("versions", "verdict"), [("<1", "pass"), (">=1", "xpass")])
+    def test_an_entry_for_versions_of_a_package_that_this_python_has(
+        self, suite: Suite, versions: str, verdict: str
+    ) -> None:
+        suite.case("one", compiles("f"), bugs=[{"packages": {"packaging": versions}, "outcome": "raise"}])
+        done = suite.run()
+        assert done.verdicts() == {"one::test_a": verdict}
+        assert [record["extras"] for record in done.records] == [[f"packaging=={metadata.version('packaging')}"]]
 
     def test_file_named_on_the_command_line(self, suite: Suite) -> None:
         path = suite.case("test_named", compiles("f"))

@@ -29,7 +29,7 @@ from pt2bugs.case.observation import Observation
 from pt2bugs.case.vocabulary import Verdict, number_of
 from pt2bugs.engine.client import Engine, EngineSettings, Worker
 from pt2bugs.engine.environment import EnvironmentFacts
-from pt2bugs.envs.extras import installed_extras
+from pt2bugs.envs.extras import installed_extras, installed_packages
 from pt2bugs.errors import InputError
 from pt2bugs.results.journal import JournalError, JournalWriter, Record
 from pt2bugs.run.measurement import (
@@ -508,7 +508,7 @@ class CellRunner:
             confirm=self._option("confirm", 1),
             timeout_cap_s=_timeout_cap(self.config),
             torch=self._option("expect-torch", ""),
-            extras=installed_extras(),
+            extras=(*installed_extras(), *installed_packages(item.cell.case for item in items)),
             setups=setups,
         )
         measuring = Measuring(Engine(settings, self.config.stash[_warnings].append), options)

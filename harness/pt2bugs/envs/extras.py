@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
+from pt2bugs.case.model import Case
 from pt2bugs.case.private import private_extras
 
 
@@ -66,6 +68,16 @@ def known_extras() -> dict[str, Extra]:
 def installed_extras() -> tuple[str, ...]:
     """Return the extras of the running interpreter, sorted."""
     return tuple(sorted(name for name, extra in known_extras().items() if any(map(_version_of, extra.distributions))))
+
+
+def installed_packages(cases: Iterable[Case]) -> tuple[str, ...]:
+    """Return the versions that the running interpreter has of the packages that entries of some cases name.
+
+    Args:
+        cases: whose entries name packages.
+    """
+    names = sorted({name for case in cases for bug in case.bugs for name in bug.packages})
+    return tuple(f"{name}=={version}" for name in names if (version := _version_of(name)))
 
 
 def installed_torch() -> str:
