@@ -21,6 +21,7 @@ from pt2bugs.speed import journal
 from pt2bugs.speed.history import Slower, in_words, is_slower, search, slower_steps
 from pt2bugs.speed.journal import SpeedLine
 from pt2bugs.speed.measurement import PROCESSES, Stopwatch, benches_of, program_hash
+from seeded import write_case, write_journal
 from suite import case_text
 
 CHECK = """
@@ -138,6 +139,25 @@ def test_a_spoilt_line_is_told_and_left_out(spoilt: str, tmp_path: Path) -> None
     assert list(lines) == ["2.9.1"]
     assert len(told) == 1
     assert told[0].startswith(f"{path}:1: ")
+
+
+def test_merge_adds_the_lines_of_speed_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    here, shard = tmp_path / "results", tmp_path / "shards" / "1"
+    lines = [line(release, 0.5) for release in ("2.9.1", "2.10.0")]
+    journal.append(here, lines[:1])
+    journal.append(shard, lines)
+    write_journal(tmp_path, write_case(tmp_path, "pytorch_1"), {"2.9.1": "."}, results="shards/1")
+    command = ["merge", str(shard.parent), "-o", str(here), "--cases", str(tmp_path / "cases")]
+    assert main(command) == 0
+    told = capsys.readouterr().err
+    assert "1 line of speed added" in told
+    assert "1 line read, 1 added, 0 were there; 0 damaged" in told
+    assert {path.name for path in (here / "perf").iterdir()} == {
+        "torch-2.9.1-py3.11.jsonl",
+        "torch-2.10.0-py3.11.jsonl",
+    }
+    assert main(command) == 0
+    assert "of speed" not in capsys.readouterr().err
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:

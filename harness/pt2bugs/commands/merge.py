@@ -16,6 +16,7 @@ from pt2bugs.commands.selection import load_corpus
 from pt2bugs.results.folder import Results
 from pt2bugs.results.journal import Record
 from pt2bugs.results.merge import Merge, merge
+from pt2bugs.speed import journal as speed_journal
 
 EXAMPLES = (
     ("pt2bugs merge shards/* -o results", "what the machines of a CI have measured, into the results here"),
@@ -82,7 +83,10 @@ def query(options: Options, corpus: Sequence[Case]) -> Merge:
     def _route(record: Record) -> Path:
         return results.journal_folder_of(record, cases.get(record["case"])).relative_to(options.output)
 
-    merged = merge(options.sources, options.output, _route, warn)
+    speeds = speed_journal.unknown_lines(options.sources, options.output, warn)
+    merged = merge(options.sources, options.output, _route, warn, apart=speed_journal.FOLDER)
+    speed_journal.append(options.output, speeds)
+    merged.speeds = len(speeds)
     results = Results(options.output, sorted(merged.backends))
     results.derive(results.load(corpus, lambda _: None))
     return merged
@@ -107,11 +111,14 @@ def render(options: Options, merged: Merge) -> int:
                 "read": merged.read,
                 "added": merged.added,
                 "duplicates": merged.duplicates,
+                "speeds": merged.speeds,
                 "dropped": merged.dropped,
                 "conflicts": merged.conflicts,
                 "disagreements": [disagreement.text for disagreement in merged.disagreements],
             }
         )
+    if merged.speeds:
+        say(f"{options.output}: {number_of(merged.speeds, 'line')} of speed added")
     say(
         f"{options.output}: {number_of(merged.read, 'line')} read, {merged.added} added, "
         f"{merged.duplicates} were there; "

@@ -39,7 +39,10 @@ class Disagreement:
 
 @dataclass
 class Merge:
-    """The counts of a merge. `conflicts` are different lines that claim to be the same run of the same cell."""
+    """The counts of a merge. `conflicts` are different lines that claim to be the same run of the same cell.
+
+    `speeds` are lines of speed that were added; no other number counts those.
+    """
 
     read: int = 0
     added: int = 0
@@ -48,9 +51,10 @@ class Merge:
     conflicts: list[str] = field(default_factory=list)
     disagreements: list[Disagreement] = field(default_factory=list)
     backends: set[str] = field(default_factory=set)
+    speeds: int = 0
 
 
-def merge(sources: Sequence[Path], output: Path, route: Route, warn: Warn) -> Merge:
+def merge(sources: Sequence[Path], output: Path, route: Route, warn: Warn, apart: str = "") -> Merge:
     """Add the lines of the sources, results folders or journals, to the journal of a results folder.
 
     Everything is read before anything is written. Each file is then written whole or not at all, with the lines that
@@ -61,6 +65,7 @@ def merge(sources: Sequence[Path], output: Path, route: Route, warn: Warn) -> Me
         output: the results folder.
         route: says to which journal a line belongs.
         warn: takes what is wrong with a line.
+        apart: folders of that name hold no lines of cells.
 
     Raises:
         InputError: a source does not exist, or has a line of a newer schema; the output cannot be written.
@@ -74,7 +79,7 @@ def merge(sources: Sequence[Path], output: Path, route: Route, warn: Warn) -> Me
 
     known = _Known(done)
     new: dict[Path, list[Record]] = {}
-    files = [file for source in sources for file in _journals(source, output, warn)]
+    files = [file for source in sources for file in _journals(source, output, warn, apart)]
     if not files:
         raise NothingSelected(f"nothing to merge: there is no journal (*.jsonl) in {', '.join(map(str, sources))}")
     for file in all_journals(output):
@@ -98,11 +103,12 @@ def merge(sources: Sequence[Path], output: Path, route: Route, warn: Warn) -> Me
     return done
 
 
-def _journals(source: Path, output: Path, warn: Warn) -> Iterator[tuple[Path, Path]]:
+def _journals(source: Path, output: Path, warn: Warn, apart: str) -> Iterator[tuple[Path, Path]]:
     """Return the journal files of a source, without those that are the output's own."""
     if not source.exists():
         raise InputError(f"{source}: there is no such file or folder")
     journals = sorted(walked(source, ".jsonl", hidden=True)) if source.is_dir() else [source]
+    journals = [path for path in journals if path.parent.name != apart or path == source]
     own = {path.resolve() for path in all_journals(output)}
     regular = [path for path in journals if path.is_file() and path.resolve() not in own]
     for path in journals:

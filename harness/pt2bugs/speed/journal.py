@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from filelock import FileLock
 
 from pt2bugs.case.versions import public_or_empty
 from pt2bugs.errors import InputError
-from pt2bugs.files import write_text
+from pt2bugs.files import walked, write_text
 from pt2bugs.results.journal import journal_files
 from pt2bugs.results.line import version_key
 
@@ -140,18 +140,41 @@ def read(results: Path, programs: Mapping[str, str], warn: Callable[[str], None]
         python: lines of this minor version alone; empty: all.
     """
     newest: dict[BenchKey, dict[str, SpeedLine]] = {}
-    for path in journal_files(results / FOLDER, warn):
-        for number, text in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
-            try:
-                line = SpeedLine.of(json.loads(text))
-            except (ValueError, TypeError, AttributeError, RecursionError) as error:
-                warn(f"{path}:{number}: no line of speed, left out: {error}")
-                continue
-            if programs.get(line.case) == line.program and line.python.startswith(f"{python}." if python else ""):
-                newest.setdefault(line.key, {})[line.release] = line
+    for line in _lines(journal_files(results / FOLDER, warn), warn):
+        if programs.get(line.case) == line.program and line.python.startswith(f"{python}." if python else ""):
+            newest.setdefault(line.key, {})[line.release] = line
     return {
         key: dict(sorted(lines.items(), key=lambda item: version_key(item[0]))) for key, lines in sorted(newest.items())
     }
+
+
+def unknown_lines(sources: Iterable[Path], results: Path, warn: Callable[[str], None]) -> list[SpeedLine]:
+    """Return the lines that lie in a `perf` below the sources and not in that of the results, each once, oldest first.
+
+    Args:
+        sources: results folders, and folders of those; a file is none.
+        results: the folder that has `perf`.
+        warn: is told of lines that cannot be read.
+    """
+    own = journal_files(results / FOLDER, warn)
+    known = [line.as_dict() for line in _lines(own, warn)]
+    # The results may lie below a source.
+    others = {path for source in sources for path in walked(source, ".jsonl") if path.parent.name == FOLDER} - {*own}
+    new: list[SpeedLine] = []
+    for line in _lines(sorted(others), warn):
+        if line.as_dict() not in known:
+            known.append(line.as_dict())
+            new.append(line)
+    return sorted(new, key=lambda line: line.started)
+
+
+def _lines(paths: Iterable[Path], warn: Callable[[str], None]) -> Iterator[SpeedLine]:
+    for path in paths:
+        for number, text in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+            try:
+                yield SpeedLine.of(json.loads(text))
+            except (ValueError, TypeError, AttributeError, RecursionError) as error:
+                warn(f"{path}:{number}: no line of speed, left out: {error}")
 
 
 def append(results: Path, lines: Iterable[SpeedLine]) -> None:
