@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -526,6 +527,19 @@ def test_no_argument_steers_the_terminal(character: str, capsys: pytest.CaptureF
     error = capsys.readouterr().err
     assert character not in error
     assert character.encode("unicode_escape").decode() in error
+
+
+def test_a_full_disk_is_no_traceback(
+    corpus: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor exit 1, which means that something of the answer is not as it should be."""
+
+    def full(_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("pt2bugs.commands.list.run", full)
+    assert main(["list"]) == 2
+    assert capsys.readouterr().err == "pt2bugs: [Errno 28] No space left on device\n"
 
 
 def test_the_package_imports_next_to_nothing() -> None:

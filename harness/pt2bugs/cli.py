@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import difflib
+import errno
 import importlib
 import io
 import os
@@ -114,10 +115,11 @@ def _run(argv: list[str]) -> int:
             say(f"pt2bugs: this needs {error.name}, which is not installed: {install_command(extra)}")
             return USAGE
         except OSError as error:
-            # A file that may not be looked at, or a full disk: said by its name, wherever it was met.
-            if not error.filename:
+            # A file that may not be looked at, or a full disk: said by its name, wherever it was met. What is written
+            # to an open file has no name.
+            if not error.filename and error.errno not in _SHORTAGES:
                 raise
-            say(f"pt2bugs: {os.fsdecode(error.filename)}: {error.strerror}")
+            say(f"pt2bugs: {os.fsdecode(error.filename)}: {error.strerror}" if error.filename else f"pt2bugs: {error}")
             return USAGE
         except KeyboardInterrupt:
             kept = "; what had finished is in the journal, the same command goes on from there"
@@ -213,6 +215,9 @@ def _guarded(stream: Any, failures: list[OSError]) -> io.TextIOWrapper | None:
         write_through=stream.write_through,
     )
 
+
+_SHORTAGES = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+"""Errors of the system that say what the machine lacks."""
 
 _EXTRAS = {
     "envs": ("uv", "pypi_simple", "requests"),

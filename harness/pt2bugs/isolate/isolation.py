@@ -374,7 +374,7 @@ class Isolator:
     def _trivial(self, release: Release) -> frozenset[Place]:
         """Return what a trivial program of the same backend executes in a release."""
         program = release.scratch / "trivial.py"
-        program.write_text(_TRIVIAL)
+        write_text(program, _TRIVIAL)
         arguments = {"device": self.check.device, "backend": self.check.backend}
         check = Check(program, "test", arguments, self.check.device, self.check.backend, 60, None)
         return release.executed_by(check)

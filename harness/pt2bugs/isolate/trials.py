@@ -495,7 +495,7 @@ def swaps_of(wheels: Wheels, selection: Selection, folder: Path) -> tuple[list[d
                 item = pair.good.by_key.get(unit.key)
                 added.append((line, item.owner.key[1] if item and item.owner else ""))
         path = folder / f"{number}-{Path(file).name}"
-        path.write_text(mixture.text, encoding="utf-8")
+        write_text(path, mixture.text)
         swaps.append({"file": file, "text": str(path), "functions": functions, "added": added})
         lines |= mixture.lines
     return swaps, lines
