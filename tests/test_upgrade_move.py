@@ -35,6 +35,7 @@ def answer(before: Side, after: Side) -> dict[str, list[str]]:
 
 GOOD = ran()
 BAD = ran(Outcome.RAISE, "it broke")
+LEFT = ran(Outcome.CRASH, "left with status 0", exit_status=0)
 
 
 @pytest.mark.parametrize(
@@ -42,6 +43,8 @@ BAD = ran(Outcome.RAISE, "it broke")
     [
         ((GOOD,), (BAD,), {"breaks_for_you": ["fails on torch 2.91.0: raise RuntimeError: it broke"]}),
         ((BAD,), (GOOD,), {"fixed_for_you": ["fails on torch 2.90.0: raise RuntimeError: it broke"]}),
+        ((LEFT,), (BAD,), {"breaks_for_you": ["fails on torch 2.91.0: raise RuntimeError: it broke"]}),
+        ((BAD,), (LEFT,), {"fixed_for_you": ["fails on torch 2.90.0: raise RuntimeError: it broke"]}),
         (
             (BAD,),
             (BAD,),

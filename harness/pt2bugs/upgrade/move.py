@@ -250,9 +250,9 @@ class Move:
             # Of a test; nothing is known of what it would have shown.
             if old.seen.outcome is not new.seen.outcome:
                 self.changes_for_you.append(Entry(f"ends otherwise: {new.ending} (before: {old.ending})"))
-        elif old.passed and not new.passed:
+        elif old.succeeded and not new.succeeded:
             self.breaks_for_you.append(_failed(new, after.release, known))
-        elif new.passed and not old.passed:
+        elif new.succeeded and not old.succeeded:
             self.fixed_for_you.append(_failed(old, before.release, known))
         elif not new.passed and new.fails_like(old, Level.TYPE):
             if reason_of(new) in after.notes:

@@ -77,6 +77,12 @@ class Recorded:
         return self.seen.outcome is Outcome.PASS
 
     @property
+    def succeeded(self) -> bool:
+        """True if whoever started the program saw success: it ended well, or left by itself with status 0."""
+        left = self.seen.outcome is Outcome.CRASH and not self.seen.signal and self.seen.exit_status == 0
+        return self.passed or left
+
+    @property
     def failure(self) -> Failure | None:
         """Its failure; None if it ended well or could not say."""
         return Failure.of(self.seen)
