@@ -286,6 +286,17 @@ def test_the_release_that_became_slower(
     assert json.loads(capsys.readouterr().out) == []
 
 
+@pytest.mark.timeout(300)
+def test_no_times_at_all_are_no_success(tmp_path: Path, home: Path, index: str) -> None:
+    project = Project(tmp_path, home, index)
+    write(tmp_path, case_text(CHECK + BENCH.replace("return x.sum()", "return x.no_such_method()")))
+    for _ in range(2):
+        done = project.run("bench", "--torch", "2.6.0", "--index", index)
+        assert done.returncode == 1, "measured, and known already"
+    write(tmp_path, case_text(CHECK + BENCH))
+    assert project.run("bench", "--torch", "2.6.0", "--index", index).returncode == 0
+
+
 def test_what_cannot_be_asked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
