@@ -35,7 +35,8 @@ class Attention(torch.nn.Module):
         self.linear = torch.nn.Linear(SIZE, SIZE)
 
     def forward(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
-        query, key, value = (t.view(1, 1, 2, -1, SIZE) for t in (query, key, value))
+        shape = (1, 1, 2, -1, SIZE)
+        query, key, value = query.view(shape), key.view(shape), value.view(shape)
         weights = (torch.matmul(query, key.transpose(-2, -1)) / SIZE**0.5).softmax(dim=-1)
         return self.linear(weights.matmul(value).view(2, 1, SIZE))
 
