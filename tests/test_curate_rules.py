@@ -70,6 +70,10 @@ def line(torch: str, verdict: str, **more: Any) -> Any:
         "graphs": 1,
         "duration_s": 0.5,
         "frame": "",
+        "python": "3.11.7",
+        "platform": "linux",
+        "cpu_capability": "",
+        "extras": [],
         **where,
         **more,
     }
@@ -201,6 +205,10 @@ def test_the_pin_is_the_newest_release_that_fails(tmp_path: Path) -> None:
     assert (finding.holds, "fails on torch 2.13.1, too" in finding.message) == (False, True)
     other = line("2.13.1", "xfail", check="test_other")
     assert check_pinned(case, [line("2.13.0", "xfail"), other]).holds, "what the main block runs is what counts"
+    of_a_python = {**BUG, "torch": ">=2.14", "python": ">=3.13"}
+    case = write(tmp_path, bugs=[{**BUG, "torch": "<2.14"}, of_a_python])
+    lines = [line("2.13.0", "xfail"), line("2.14.0", "xfail", python="3.13.1")]
+    assert check_pinned(case, lines).holds, "a pin names no Python"
 
 
 def test_the_main_block_runs_all_checks(tmp_path: Path) -> None:

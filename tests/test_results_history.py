@@ -135,7 +135,7 @@ def _moved(history: History) -> Mapping[str, Finding]:
     return {"2.9.1": first, "2.10.0": second}
 
 
-def test_the_newest_python_with_an_answer_shows(tmp_path: Path) -> None:
+def test_the_usual_python_with_an_answer_shows(tmp_path: Path) -> None:
     case = parse_case(write_case(tmp_path, "pytorch_1"))
     write_journal(tmp_path, case.path, {"2.9.1": "B"})
     histories = histories_of(tmp_path)
@@ -148,7 +148,12 @@ def test_the_newest_python_with_an_answer_shows(tmp_path: Path) -> None:
     assert finding is not None
     assert (finding.record["python"], finding.state) == ("3.12.1", State.NO_BUG)
     assert [other["python"] for other in finding.others] == ["3.11.7", "3.13.0"]
-    assert histories.python_of("2.9.1") == "3.13"
+    assert histories.python_of("2.9.1") == "3.12"
+    histories.add({**record, "torch": "2.8.0", "started": started})
+    finding = histories.of(cell).finding("2.9.1")
+    assert finding is not None
+    assert finding.record["python"] == "3.11.7", "the usual one: a column beside it changes no answer"
+    assert histories.python_of("2.9.1") == "3.11"
     chosen = Histories([case], "3.11")
     for line in (record, finding.record):
         chosen.add(line)

@@ -17,6 +17,14 @@
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "added \\[3.0, 3.0, 3.0\\]"
+#
+# [[tool.pt2bugs.bug]]
+# # The guards of a module's attributes miss the change.
+# torch = ">=2.9,<2.12"
+# python = ">=3.13"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "added \\[3.0, 3.0, 3.0\\]"
 # ///
 """Dynamo puts an int attribute of an nn.Module into the code as a constant and did not guard it
 (guard_nn_modules was off), so the code compiled for the first value runs for every later one. Correct: each

@@ -19,6 +19,15 @@
 # outcome = "wrong"
 # error = "AssertionError"
 # match = "compiled [4-6] times for 6 calls"
+#
+# [[tool.pt2bugs.bug]]
+# # The guards of a module's attributes miss the change.
+# torch = ">=2.9,<2.12"
+# python = ">=3.13"
+# blocked = true
+# outcome = "wrong"
+# error = "AssertionError"
+# match = "counter is 1 after 6 calls"
 # ///
 """Dynamo specializes on integer attributes of a module, so a step counter that forward increments fails
 its guard at each call: every call compiles, until the limit, then the frame runs uncompiled. Fixed for some

@@ -17,6 +17,14 @@
 # outcome = "wrong"
 # error = "AssertionError"
 # match = '1 by 2, 4 and 8 is \[0\.5, 0\.5, 0\.5\]'
+#
+# [[tool.pt2bugs.bug]]
+# # The guards of a module's attributes miss the change.
+# torch = ">=2.9,<2.12"
+# python = ">=3.13"
+# outcome = "wrong"
+# error = "AssertionError"
+# match = '1 by 2, 4 and 8 is \[0\.5, 0\.5, 0\.5\]'
 # ///
 """The float becomes a dynamic one after its first change, and the graph is used again without the new value, or
 fails. Correct: each call computes with the value of its time.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from pt2bugs.case.model import Case, CaseError
 from pt2bugs.case.versions import public_or_empty
 from pt2bugs.case.vocabulary import COMPONENTS, Verdict
 from pt2bugs.curate.case_text import with_pin
+from pt2bugs.curate.rules import names_a_python
 from pt2bugs.errors import InputError
 from pt2bugs.files import write_text
 from pt2bugs.results.journal import Record
@@ -35,7 +37,11 @@ def autofix(path: Path, records: Iterable[Record]) -> tuple[Path, list[str]]:
     tidy = "\n".join(line.rstrip() for line in text.split("\n")).rstrip("\n") + "\n"
     if tidy.encode() != data:
         done.append("line ends, blanks at the ends of lines")
-    failing = {public_or_empty(r["torch"]) for r in records if r["verdict"] in (Verdict.XFAIL, Verdict.FAIL)} - {""}
+    shown = [record for record in records if record["verdict"] in (Verdict.XFAIL, Verdict.FAIL)]
+    with contextlib.suppress(CaseError):
+        tidied = _parse(path, tidy)
+        shown = [record for record in shown if not names_a_python(tidied, record)]
+    failing = {public_or_empty(record["torch"]) for record in shown} - {""}
     pinned = with_pin(tidy, failing, str(path))
     if pinned != tidy:
         done.append("dependencies and requires-python")

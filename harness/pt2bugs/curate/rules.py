@@ -36,7 +36,7 @@ from pt2bugs.engine.program import FUNCTION, ProgramRequest
 from pt2bugs.engine.protocol import Limits
 from pt2bugs.envs.extras import installed_extras, known_extras
 from pt2bugs.results.journal import Record
-from pt2bugs.results.line import version_key
+from pt2bugs.results.line import version_key, where_of
 from pt2bugs.run.measurement import observe_exit
 
 MAX_LINES = 80
@@ -280,7 +280,7 @@ def check_pinned(case: Case, records: Sequence[Record]) -> Finding:
     if not any(_cell_of(record) in run for record in lines):
         why = f"what the main block runs is not measured on torch {pinned}; `pt2bugs run {case.id} --torch {pinned}`"
         return Finding("pinned", False, why)
-    failing = [record for record in records if record["verdict"] == Verdict.XFAIL]
+    failing = [r for r in records if r["verdict"] == Verdict.XFAIL and not names_a_python(case, r)]
     newest = max(
         (version_key(public_or_empty(r["torch"])) for r in failing if _cell_of(r) in run), default=version_key(pinned)
     )
@@ -294,6 +294,17 @@ def check_pinned(case: Case, records: Sequence[Record]) -> Finding:
         )
         return Finding("pinned", False, f"fails on torch {release}, too: pin the newest release, with check --fix")
     return Finding("pinned", True, f"fails on {pinned}")
+
+
+def names_a_python(case: Case, record: Record) -> bool:
+    """Return whether the entry that expects a line names a Python: `python FILE` shows that failure on some alone.
+
+    Args:
+        case: the case.
+        record: a line of it.
+    """
+    bug = expected_bug(case, record["check"], where_of(record))
+    return bug is not None and bool(bug.python_text)
 
 
 def _cell_of(record: Record) -> tuple[str, str, str]:

@@ -33,6 +33,7 @@ from pt2bugs.results.line import (
     cell_key,
     is_complete,
     matrix_value,
+    ranks_of,
     sorted_keys,
     version_key,
     where_of,
@@ -509,7 +510,7 @@ class Histories:
 
     Args:
         corpus: the cases as they are now.
-        python: the only Python that counts; None for the newest of each release that gave an answer.
+        python: the only Python that counts; None for that of most answers, where the release has an answer with it.
     """
 
     def __init__(self, corpus: Iterable[Case], python: str | None = None) -> None:
@@ -523,6 +524,7 @@ class Histories:
         self._runs: dict[CellKey, _Runs] = {}
         self._by_values: dict[tuple[str, ...], _Runs] = {}
         """The same by the values of a line from which its cell and its age follow: those need no working out."""
+        self._ranks: dict[str, tuple[int, Version]] = {}
         self._view: tuple[dict[CellKey, Record], dict[MatrixRow, dict[str, list[CellKey]]]] | None = None
 
     def add(self, record: Record) -> None:
@@ -590,13 +592,13 @@ class Histories:
         return rows
 
     def python_of(self, release: object) -> str:
-        """Return the newest Python that a release was measured with, as a minor version; empty if it was not.
+        """Return the usual Python of those that a release was measured with, a minor version; empty if it was not.
 
         Args:
             release: a public version.
         """
         pythons = [key.python for key in self.lines() if key.torch == str(release) and key.python]
-        return max(pythons, key=Version, default="")
+        return max(pythons, key=self._rank, default="")
 
     def releases(self, cells: Iterable[Cell]) -> list[Version]:
         """Return the releases that have a line of any of these cells, in order.
@@ -628,7 +630,12 @@ class Histories:
         if self._view is None:
             lines = {key: self._judged(key, runs) for key, runs in self._runs.items()}
             self._view = lines, _by_row(lines, self.python)
+            self._ranks = ranks_of(key.python for key, line in lines.items() if is_complete(line))
         return self._view
+
+    def _rank(self, python: str) -> tuple[int, Version]:
+        self._look()
+        return self._ranks.get(python, (0, Version(python or "0")))
 
     def _judged(self, key: CellKey, runs: _Runs) -> Record:
         if runs.judged is None:
@@ -641,8 +648,7 @@ class Histories:
     def _findings(self, cell: Cell, keys: Mapping[str, Sequence[CellKey]]) -> Iterator[tuple[str, Finding]]:
         lines = self.lines()
         for release, of_release in keys.items():
-            # The newest Python that gave an answer.
-            shown = max(of_release, key=lambda key: (is_complete(lines[key]), Version(key.python or "0")))
+            shown = max(of_release, key=lambda key: (is_complete(lines[key]), self._rank(key.python)))
             others = tuple(lines[key] for key in of_release if key != shown)
             yield release, self._finding(cell, shown, lines[shown], others)
 

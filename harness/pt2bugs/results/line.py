@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from operator import itemgetter
@@ -126,6 +127,17 @@ def python_minor(version: str) -> str:
         version: of Python.
     """
     return ".".join(version.split(".")[:2])
+
+
+def ranks_of(pythons: Iterable[str]) -> dict[str, tuple[int, Version]]:
+    """Return the rank of each Python among those of answers: a table shows the usual one, the newer of two alike.
+
+    A column of another Python that is measured beside the usual one so changes no table, however few cells it has.
+
+    Args:
+        pythons: minor versions, one for each answer.
+    """
+    return {python: (count, Version(python or "0")) for python, count in Counter(pythons).items()}
 
 
 def is_complete(record: Record) -> bool:

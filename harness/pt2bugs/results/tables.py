@@ -12,7 +12,7 @@ from pt2bugs.case.model import Case
 from pt2bugs.case.vocabulary import Verdict
 from pt2bugs.files import write_text
 from pt2bugs.results.journal import Record
-from pt2bugs.results.line import CellKey, matrix_value, sorted_keys, version_key
+from pt2bugs.results.line import CellKey, matrix_value, python_minor, ranks_of, sorted_keys, version_key
 
 CELL_COLUMNS = [
     "case",
@@ -51,7 +51,7 @@ def cells_table(lines: dict[CellKey, Record]) -> pd.DataFrame:
 def matrix_table(cells: pd.DataFrame, cases: Iterable[Case]) -> pd.DataFrame:
     """Return one row per check x device x backend x extras, one column per release in version order.
 
-    A release run with several Pythons shows the newest Python on which it gave an answer.
+    A release run with several Pythons shows the one that most answers of the table have, else another that answered.
 
     Args:
         cells: as of `cells_table`.
@@ -64,9 +64,12 @@ def matrix_table(cells: pd.DataFrame, cases: Iterable[Case]) -> pd.DataFrame:
     if cells.empty:
         return pd.DataFrame(columns=head)
     values = [matrix_value(v, o) for v, o in zip(cells["verdict"], cells["outcome"], strict=True)]
+    answers, pythons = cells["verdict"] != Verdict.ERROR, cells["python"].map(python_minor)
+    ranks = ranks_of(pythons[answers])
+    usual = [ranks[python][0] if python in ranks else 0 for python in pythons]
     wide = (
-        cells.assign(value=values, answers=cells["verdict"] != Verdict.ERROR)
-        .sort_values("answers", kind="stable")
+        cells.assign(value=values, answers=answers, usual=usual)
+        .sort_values(["answers", "usual"], kind="stable")
         .drop_duplicates([*ROW, "torch"], keep="last")
         .pivot(index=ROW, columns="torch", values="value")
         .reindex(columns=releases)
