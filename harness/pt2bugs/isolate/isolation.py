@@ -25,7 +25,7 @@ from pt2bugs.errors import InputError
 from pt2bugs.files import write_text
 from pt2bugs.isolate.inside import Place
 from pt2bugs.isolate.search import Answer, find_green, minimize
-from pt2bugs.isolate.trials import Check, Judge, PatchedRelease, Release, Run, can_swap, swaps_of
+from pt2bugs.isolate.trials import Check, Judge, PatchedRelease, Release, Run, can_swap, mentions, swaps_of
 from pt2bugs.isolate.units import PatchError, Selection, Unit, Wheels, items_met
 
 RUNS = 3
@@ -947,7 +947,8 @@ class Isolator:
             # To trace it may have taken long, and to run it would take as long again, twice.
             return (patched.run(check), self.bad.run(check)) if meets and time.monotonic() < deadline else None
 
-        likeliest = sorted(self.neighbours, key=lambda check: -_mentions(check, selection))
+        words = set[str]().union(*map(_words, selection))
+        likeliest = sorted(self.neighbours, key=lambda check: -mentions(check, words))
         stayed = asked = 0
         problem = ""
         for check, runs in zip(likeliest, self._at_once(*(partial(both, check) for check in likeliest)), strict=True):
@@ -1000,12 +1001,6 @@ def _words(unit: Unit) -> set[str]:
     """Return the words of a unit's name, of at least `LEAST_LETTERS`, in lower case."""
     parts = re.findall(r"[A-Z]?[a-z]+", unit.qualname)
     return {part.lower() for part in parts if len(part) >= LEAST_LETTERS}
-
-
-def _mentions(check: Check, units: Iterable[Unit]) -> int:
-    """Count the words of the units' names that stand in a check: those are the likeliest to execute them."""
-    text = check.path.read_text(encoding="utf-8").lower()
-    return sum(word in text for word in set[str]().union(*map(_words, units)))
 
 
 def _rarities(units: Iterable[Unit], text: str) -> dict[Unit, float]:

@@ -411,6 +411,17 @@ def executed_by(check: Check, release: Release | PatchedRelease, traces: Path) -
     return met
 
 
+def mentions(check: Check, words: Iterable[str]) -> int:
+    """Count the words that stand in the file of a check: what names a changed function is the likeliest to execute it.
+
+    Args:
+        check: a check of a case.
+        words: in lower case.
+    """
+    text = check.path.read_text(encoding="utf-8").lower()
+    return sum(word in text for word in words)
+
+
 def executed(trace: Path) -> frozenset[Place]:
     """Return the code objects of a trace: file relative to the torch folder, first line.
 

@@ -31,7 +31,7 @@ from pt2bugs.envs.environment import Environment
 from pt2bugs.errors import InputError, last_line
 from pt2bugs.files import write_text
 from pt2bugs.isolate.patched import patched_torch
-from pt2bugs.isolate.trials import Check, PatchedRelease, Run, check_took_place, executed_by
+from pt2bugs.isolate.trials import Check, PatchedRelease, Run, check_took_place, executed_by, mentions
 from pt2bugs.isolate.units import FilePair, PatchError, SourceFile, Unit, Wheels, items_met
 from pt2bugs.repair.patch import Patch
 from pt2bugs.repair.tasks import SMOKE, TASK, UNRELATED, Probe, Task, probes_of
@@ -366,10 +366,10 @@ class Scorer:
         functions = {(unit.file, unit.key) for unit in units if unit.kind == "function" and unit.change == "changed"}
         if not functions:
             return
-        words = Counter(word for unit in units for word in re.findall(r"[a-z]{4,}", unit.qualname.lower()))
+        words = {word for unit in units for word in re.findall(r"[a-z]{4,}", unit.qualname.lower())}
         deadline = time.monotonic() + NEIGHBOURS_S
         traces = self._cache / "traces" / self._bad.build
-        ordered = sorted(neighbours, key=lambda check: -_mentions(check, words))
+        ordered = sorted(neighbours, key=lambda check: -mentions(check, words))
         with ThreadPoolExecutor(AT_ONCE) as pool:
 
             def run(check: Check) -> Run | None:
@@ -518,8 +518,3 @@ def _units(patch: Patch) -> tuple[list[Unit], dict[str, FilePair]]:
             with contextlib.suppress(PatchError):
                 pairs[file] = FilePair(file, SourceFile(patch.before[file]), SourceFile(text))
     return [unit for pair in pairs.values() for unit in pair.units], pairs
-
-
-def _mentions(check: Check, words: Mapping[str, int]) -> int:
-    text = check.path.read_text(encoding="utf-8").lower()
-    return sum(word in text for word in words)
